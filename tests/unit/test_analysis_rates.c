@@ -374,6 +374,37 @@ static void each_loop_has_lines_of_its_own(void **state)
     profile_free(profile);
 }
 
+/* Those of the run's machine, where the profile has it, as far as it goes. */
+static void caches_that_lines_come_from(void **state)
+{
+    (void)state;
+    const struct record_cache caches[] = {
+        {.level = 1, .type = CACHE_DATA, .line_size = 64, .bytes = 48 << 10, .sharing_cpus = 1},
+        {.level = 2,
+         .type = CACHE_UNIFIED,
+         .line_size = 64,
+         .bytes = 512 << 10,
+         .sharing_cpus = 1}};
+    const double expected[][LINE_SOURCE_SIZES] = {{32, 1024, 32768}, {48, 512, 32768}};
+
+    for (unsigned known = 0; known < 2; known++) {
+        char path[] = "/tmp/reuse-rates-XXXXXX";
+        struct profile_builder builder;
+        double bytes[LINE_SOURCE_SIZES];
+        int descriptor = mkstemp(path);
+        assert_true(descriptor >= 0);
+        close(descriptor);
+        profile_builder_begin(&builder, path);
+        for (unsigned i = 0; known && i < 2; i++)
+            profile_builder_record(&builder, RECORD_CACHE, &caches[i], sizeof caches[i]);
+        struct profile *profile = end_profile(&builder, path);
+        line_source_bytes(profile, bytes);
+        for (unsigned i = 0; i < LINE_SOURCE_SIZES; i++)
+            assert_float_equal(bytes[i] / 1024, expected[known][i], 0.1);
+        profile_free(profile);
+    }
+}
+
 static void sources_are_shares_of_new_lines(void **state)
 {
     const double misses[LINE_SOURCE_SIZES] = {0.05, 0.02, 0.02};
@@ -514,6 +545,7 @@ int main(void)
         cmocka_unit_test(what_code_waits_for_is_expected_of_it),
         cmocka_unit_test(the_curve_tells_where_lines_come_from),
         cmocka_unit_test(each_loop_has_lines_of_its_own),
+        cmocka_unit_test(caches_that_lines_come_from),
         cmocka_unit_test(sources_are_shares_of_new_lines),
         cmocka_unit_test(loops_have_sources_of_their_own),
         cmocka_unit_test(new_lines_are_those_of_equal_times),

@@ -75,18 +75,19 @@ bool analysis_find_sources(const struct analysis *analysis, struct program_line_
     struct new_lines all = {0}, *of = new_lines_of(analysis, &all);
     double *misses = allocate((rates->count + 1) * LINE_SOURCE_SIZES, sizeof *misses);
     double *whole = misses + rates->count * LINE_SOURCE_SIZES;
+    double bytes[LINE_SOURCE_SIZES];
     struct subset *subsets;
     uint32_t *members;
     bool known;
 
-    analysis_miss_ratios(analysis, (struct subset){0}, line_source_bytes, LINE_SOURCE_SIZES, whole);
+    line_source_bytes(analysis->profiles[0], bytes);
+    analysis_miss_ratios(analysis, (struct subset){0}, bytes, LINE_SOURCE_SIZES, whole);
     known = all.lines > 0 && !isnan(whole[0]);
     *out = (struct program_line_sources){.loops = allocate(rates->count + 1, sizeof *out->loops)};
     subsets = subsets_of(analysis, &members);
     if (known) {
         out->rest = line_sources_of(&all, whole);
-        analysis_miss_ratios_of(analysis, subsets, rates->count, line_source_bytes,
-                                LINE_SOURCE_SIZES, misses);
+        analysis_miss_ratios_of(analysis, subsets, rates->count, bytes, LINE_SOURCE_SIZES, misses);
     }
     for (size_t i = 0; known && i < rates->count; i++) {
         const double *ratios = misses + i * LINE_SOURCE_SIZES;

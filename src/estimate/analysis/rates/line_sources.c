@@ -4,9 +4,22 @@
 
 #include <math.h>
 
+#include "machine/machine.h"
 #include "support/memory.h"
 
-const double line_source_bytes[LINE_SOURCE_SIZES] = {32 << 10, 1 << 20, 32 << 20};
+void line_source_bytes(const struct profile *profile, double bytes[LINE_SOURCE_SIZES])
+{
+    static const double usual[LINE_SOURCE_SIZES] = {32 << 10, 1 << 20, 32 << 20};
+    struct machine machine;
+    bool known = machine_of_profile(profile, &machine);
+
+    for (size_t i = 0; i < LINE_SOURCE_SIZES; i++) {
+        bytes[i] = known && i < machine.levels ? (double)machine.caches[i].bytes : usual[i];
+        if (i > 0 && bytes[i] < bytes[i - 1])
+            bytes[i] = bytes[i - 1];
+    }
+}
+
 const struct line_sources line_sources_usual = {.second = 0.5, .third = 0.2, .memory = 0.05};
 
 void line_sources_add(const struct record_progress *record, struct new_lines *sum)

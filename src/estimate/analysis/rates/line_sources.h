@@ -19,8 +19,9 @@ struct line_sources {
 };
 
 enum { LINE_SOURCE_SIZES = 3 };
-/* Of the first, second and third cache, bytes, ascending. */
-extern const double line_source_bytes[LINE_SOURCE_SIZES];
+/* Of the first, second and third cache, bytes, ascending: the run's, as far as the profile names
+ * them, else usual ones. */
+void line_source_bytes(const struct profile *, double bytes[LINE_SOURCE_SIZES]);
 
 /* Where nothing is known: the mean of 48 programs. */
 extern const struct line_sources line_sources_usual;
@@ -57,7 +58,7 @@ void line_sources_add(const struct record_progress *, struct new_lines *);
 /* Whether some burst of the profiles was modelled. */
 bool line_sources_are_told(const struct profile *const *profiles, size_t profile_count);
 
-/* From those, lines > 0, and misses per access at line_source_bytes. */
+/* From those, lines > 0, and misses per access at line_source_bytes(). */
 struct line_sources line_sources_of(const struct new_lines *,
                                     const double misses[LINE_SOURCE_SIZES]);
 
