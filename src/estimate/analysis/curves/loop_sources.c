@@ -44,28 +44,28 @@ static struct line_sources drawn_together(struct line_sources own, const struct 
                                  drawn_to(own.memory, all->memory, bursts)};
 }
 
-/* The probes of each loop; the caller frees what the first lists, and the subsets. */
+/* The probes of each loop; the caller frees what they list, and the subsets. */
 static struct subset *subsets_of(const struct analysis *analysis, uint32_t **members)
 {
-    size_t loops = analysis->rates.count, at = 0;
+    size_t loops = analysis->rates.count, begin = 0;
     struct subset *subsets = allocate_zeroed(loops + 1, sizeof *subsets);
-    uint32_t *list = *members = allocate(analysis->probe_count + 1, sizeof *list);
+    size_t *end = allocate_zeroed(loops + 1, sizeof *end); /* of what is listed so far */
 
+    *members = allocate(analysis->probe_count + 1, sizeof **members);
     for (size_t b = 0; b < analysis->burst_count; b++)
         subsets[analysis->bursts[b].loop].member_count += analysis->bursts[b].probe_count;
     for (size_t i = 0; i < loops; i++) {
-        subsets[i].members = list + at;
-        at += subsets[i].member_count;
-        subsets[i].member_count = 0;
+        subsets[i].members = *members + begin;
+        end[i] = begin;
+        begin += subsets[i].member_count;
     }
     for (size_t b = 0; b < analysis->burst_count; b++) {
         const struct analysed_burst *burst = &analysis->bursts[b];
-        struct subset *subset = &subsets[burst->loop];
 
         for (uint32_t k = 0; k < burst->probe_count; k++)
-            list[subset->members - list + (ptrdiff_t)subset->member_count++] =
-                burst->first_probe + k;
+            (*members)[end[burst->loop]++] = burst->first_probe + k;
     }
+    free(end);
     return subsets;
 }
 
