@@ -36,6 +36,9 @@ void descriptors_begin(void)
     lowest = limit.rlim_cur < DESCRIPTOR_TABLE * 3 / 4 ? (int)limit.rlim_cur : DESCRIPTOR_TABLE / 2;
 }
 
+/* How often one of ours has given way: between two equal values none has. */
+static _Atomic uint64_t gave_way;
+
 /* Guards the moment in which the limit is not the target's, or a number is given out that is not
  * yet marked as ours. Signals are blocked meanwhile or this is a handler, so nothing waits for
  * itself. */
@@ -179,6 +182,7 @@ bool descriptor_give_way(int descriptor)
     /* A holder that has forgotten it keeps another one there by now. */
     if (number_of(holder) == descriptor)
         take_number(descriptor, holder);
+    atomic_fetch_add_explicit(&gave_way, 1, memory_order_release);
     let_go(descriptor);
     return true;
 }
@@ -214,17 +218,19 @@ void descriptor_release_profile(int descriptor)
     release(descriptor, NULL);
 }
 
-/* Without the lock: blocking signals for it would be two more system calls at each sample. */
+/* Without the lock: blocking signals for it would be two more system calls at each sample. That the
+ * number is the same after it is not enough: the target may have taken it, and then the one that
+ * ours has moved to, so that it is back. */
 static long read_by(long call, const int *holder, void *bytes, size_t size, uint64_t at)
 {
-    int saved = errno, number = number_of(holder), before;
+    int saved = errno;
+    uint64_t before;
     long result;
 
     do {
-        before = number;
-        result = syscall(call, number, bytes, size, (off_t)at);
-        number = number_of(holder);
-    } while (number != before);
+        before = atomic_load_explicit(&gave_way, memory_order_acquire);
+        result = syscall(call, number_of(holder), bytes, size, (off_t)at);
+    } while (atomic_load_explicit(&gave_way, memory_order_acquire) != before);
     errno = saved;
     return result;
 }
