@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "analysis/analysis.h"
 #include "support/profile_builder.h"
+#include "support/reuse_octave.h"
 
 enum { BURSTS = 40, ACCESSES = 4096, TO_MARKER = 4000 };
 
@@ -57,10 +57,9 @@ static void add(struct profile_builder *builder, uint32_t thread, uint64_t app_n
 static double part_in_octave(const struct way *ways, size_t count)
 {
     static struct profile_builder builder;
-    char path[] = "/tmp/reuse-losses-XXXXXX", message[256];
+    char path[] = "/tmp/reuse-losses-XXXXXX";
     int descriptor = mkstemp(path);
     uint32_t thread;
-    double part = 0;
 
     assert_true(descriptor >= 0);
     close(descriptor);
@@ -73,21 +72,7 @@ static double part_in_octave(const struct way *ways, size_t count)
         add(&builder, thread, (i + 1) * 10000000, &ways[i % count]);
     profile_builder_finish(&builder);
 
-    struct profile *profile = profile_builder_load(path);
-    const struct profile *one[] = {profile};
-    struct analysis *analysis = analysis_create(one, 1, NULL, message, sizeof message);
-    struct histogram_share *bins;
-
-    if (!analysis)
-        fail_msg("%s", message);
-    size_t n = analysis_reuse_time_histogram(analysis, (struct subset){0}, &bins);
-    for (size_t i = 0; i < n; i++)
-        part += bins[i].lo == 4096 ? bins[i].share.value : 0;
-    free(bins);
-    analysis_free(analysis);
-    profile_free(profile);
-    unlink(path);
-    return part;
+    return reuse_octave_part(path, 4096);
 }
 
 static void nothing_is_lost(void **state)

@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "analysis/analysis.h"
 #include "sampling/random.h"
 #include "support/profile_builder.h"
+#include "support/reuse_octave.h"
 
 enum { SAMPLES = 400, TERMS = 12 };
 
@@ -42,7 +42,7 @@ static double normal(void)
 static double part_in_octave(double mean, double spread, uint64_t seed)
 {
     static struct profile_builder builder;
-    char path[] = "/tmp/reuse-short-XXXXXX", message[256];
+    char path[] = "/tmp/reuse-short-XXXXXX";
     int descriptor = mkstemp(path);
     uint64_t app_ns = 0;
 
@@ -68,21 +68,7 @@ static double part_in_octave(double mean, double spread, uint64_t seed)
                                   (uint64_t)(int64_t)fmax(elapsed, 0));
     }
     profile_builder_finish(&builder);
-    struct profile *profile = profile_builder_load(path);
-    const struct profile *one[] = {profile};
-    struct analysis *analysis = analysis_create(one, 1, NULL, message, sizeof message);
-    if (!analysis)
-        fail_msg("%s", message);
-    struct histogram_share *bins;
-    double part = 0;
-    size_t n = analysis_reuse_time_histogram(analysis, (struct subset){0}, &bins);
-    for (size_t i = 0; i < n; i++)
-        part += bins[i].lo == 2048 ? bins[i].share.value : 0;
-    free(bins);
-    analysis_free(analysis);
-    profile_free(profile);
-    unlink(path);
-    return part;
+    return reuse_octave_part(path, 2048);
 }
 
 static void alike_again(void **state)

@@ -224,19 +224,18 @@ static struct program_line_sources line_sources(const struct profile *const *pro
 {
     const struct analysis *like = options ? options->like : NULL;
     const struct analysis_options first_options = {.source = SOURCE_SAMPLES, .bootstrap = 1};
-    const struct program_line_sources usual = {.rest = line_sources_usual};
-    struct program_line_sources sources = usual;
+    struct program_line_sources sources = {.rest = line_sources_usual};
     struct analysis *first;
     char message[256];
 
     if (!line_sources_are_told(profiles, profile_count) ||
         (options && options->source == SOURCE_COUNTS))
-        return usual;
+        return sources;
     if (like && analysis_is_of(like, profiles, profile_count))
         return line_sources_copy(&like->line_sources);
-    first = create(profiles, profile_count, &first_options, usual, message, sizeof message);
-    if (first && !analysis_find_sources(first, &sources))
-        sources = usual;
+    first = create(profiles, profile_count, &first_options, sources, message, sizeof message);
+    if (first)
+        analysis_find_sources(first, &sources);
     analysis_free(first);
     return sources;
 }

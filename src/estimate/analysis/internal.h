@@ -198,7 +198,7 @@ void analysis_choose_bursts(struct analysis *);
 void analysis_judge_samples(struct analysis *);
 
 /* loop_sources.c: where the lines of the whole and of each loop come from, as far as the analysis
- * tells. The caller frees the loops. False: nothing is known. */
+ * tells. The caller frees the loops. False: nothing is known, and nothing is set. */
 bool analysis_find_sources(const struct analysis *, struct program_line_sources *);
 
 /* short_watches.c: fills elapsed_ns of the watches. */

@@ -37,7 +37,7 @@ void governor_begin(struct governor *governor, struct governor_process *process)
     *governor = (struct governor){
         .process = process,
         .alive = true,
-        .others_app_ns = read(&process->app_ns),
+        .all_app_ns = read(&process->app_ns),
         .burst_ns = (double)read(&process->burst_ns),
         .periods = (double)atomic_load_explicit(&process->periods_256, memory_order_relaxed) / 256};
     atomic_fetch_add_explicit(&process->threads, 1, memory_order_relaxed);
@@ -176,7 +176,7 @@ static double sharers(const struct governor *governor)
 {
     const struct governor_process *process = governor->process;
     double threads = (double)atomic_load_explicit(&process->threads, memory_order_relaxed);
-    double all = (double)(read(&process->app_ns) - governor->others_app_ns), share;
+    double all = (double)(read(&process->app_ns) - governor->all_app_ns), share;
 
     if (governor->app_ns == 0)
         return threads;

@@ -70,7 +70,7 @@ struct governor {
     bool alive;                       /* counted among the threads */
     uint64_t burst_app_ns, period_ns; /* of the last burst; in force since */
     uint64_t app_ns;                  /* reported */
-    uint64_t others_app_ns;           /* of all threads, when it began */
+    uint64_t all_app_ns;              /* of all threads, when it began */
 };
 
 /* budget: share of application time that profiling may take, 0.02 for 2 %, wherever it is felt.

@@ -39,27 +39,24 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Of those of one profile; 0: there is none. */
-static double median_of(const struct analysis *analysis, uint32_t profile, const double *lost,
-                        double *values)
+/* Of those that are known, for which there is room; 0: none is. */
+static double median_of(const double *lost, size_t count, double *known)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < analysis->burst_count; i++)
-        if (analysis->bursts[i].profile == profile && lost[i] >= 0)
-            values[n++] = lost[i];
-    if (n == 0)
-        return 0;
-    qsort(values, n, sizeof *values, compare);
-    return values[n / 2];
+    for (size_t i = 0; i < count; i++)
+        if (lost[i] >= 0)
+            known[n++] = lost[i];
+    qsort(known, n, sizeof *known, compare);
+    return n > 0 ? known[n / 2] : 0;
 }
 
 void analysis_find_losses(struct analysis *analysis)
 {
-    double *lost = allocate(2 * analysis->burst_count + 1, sizeof *lost);
-    double *medians = allocate_zeroed(analysis->profile_count + 1, sizeof *medians);
+    size_t count = analysis->burst_count;
+    double *lost = allocate(2 * count + 1, sizeof *lost);
 
-    for (size_t i = 0; i < analysis->burst_count; i++)
+    for (size_t i = 0; i < count; i++)
         lost[i] = -1;
     for (size_t i = 0; i < analysis->watch_count; i++) {
         const struct analysed_watch *watch = &analysis->watches[i];
@@ -67,14 +64,15 @@ void analysis_find_losses(struct analysis *analysis)
         if (lost[watch->burst] < 0)
             lost[watch->burst] = lost_to_marker(analysis, watch);
     }
-    for (uint32_t p = 0; p < analysis->profile_count; p++)
-        medians[p] = median_of(analysis, p, lost, lost + analysis->burst_count);
-    for (size_t i = 0; i < analysis->burst_count; i++) {
-        double median = medians[analysis->bursts[i].profile];
-
-        analysis->bursts[i].lost_ns = lost[i] < 0 ? median : fmin(lost[i], most * median);
+    /* Bursts are listed profile by profile. */
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1;
+             end < count && analysis->bursts[end].profile == analysis->bursts[i].profile; end++)
+            continue;
+        double median = median_of(lost + i, end - i, lost + count);
+        for (size_t k = i; k < end; k++)
+            analysis->bursts[k].lost_ns = lost[k] < 0 ? median : fmin(lost[k], most * median);
     }
-    free(medians);
     free(lost);
 }
 

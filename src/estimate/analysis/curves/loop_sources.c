@@ -69,27 +69,18 @@ static struct subset *subsets_of(const struct analysis *analysis, uint32_t **mem
     return subsets;
 }
 
-bool analysis_find_sources(const struct analysis *analysis, struct program_line_sources *out)
+/* Where the lines of those loops come from of which something is told. */
+static void find_loops(const struct analysis *analysis, const struct new_lines *of,
+                       const double bytes[LINE_SOURCE_SIZES], struct program_line_sources *out)
 {
     const struct loop_rates *rates = &analysis->rates;
-    struct new_lines all = {0}, *of = new_lines_of(analysis, &all);
-    double *misses = allocate((rates->count + 1) * LINE_SOURCE_SIZES, sizeof *misses);
-    double *whole = misses + rates->count * LINE_SOURCE_SIZES;
-    double bytes[LINE_SOURCE_SIZES];
-    struct subset *subsets;
+    double *misses = allocate(rates->count * LINE_SOURCE_SIZES + 1, sizeof *misses);
     uint32_t *members;
-    bool known;
+    struct subset *subsets = subsets_of(analysis, &members);
 
-    line_source_bytes(analysis->profiles[0], bytes);
-    analysis_miss_ratios(analysis, (struct subset){0}, bytes, LINE_SOURCE_SIZES, whole);
-    known = all.lines > 0 && !isnan(whole[0]);
-    *out = (struct program_line_sources){.loops = allocate(rates->count + 1, sizeof *out->loops)};
-    subsets = subsets_of(analysis, &members);
-    if (known) {
-        out->rest = line_sources_of(&all, whole);
-        analysis_miss_ratios_of(analysis, subsets, rates->count, bytes, LINE_SOURCE_SIZES, misses);
-    }
-    for (size_t i = 0; known && i < rates->count; i++) {
+    analysis_miss_ratios_of(analysis, subsets, rates->count, bytes, LINE_SOURCE_SIZES, misses);
+    out->loops = allocate(rates->count + 1, sizeof *out->loops);
+    for (size_t i = 0; i < rates->count; i++) {
         const double *ratios = misses + i * LINE_SOURCE_SIZES;
 
         if (of[i].lines > 0 && subsets[i].member_count > 0 && !isnan(ratios[0]))
@@ -97,11 +88,24 @@ bool analysis_find_sources(const struct analysis *analysis, struct program_line_
                 rates->loops[i].profile, rates->loops[i].loop,
                 drawn_together(line_sources_of(&of[i], ratios), &out->rest, of[i].bursts)};
     }
-    if (!known)
-        free(out->loops);
     free(subsets);
     free(members);
     free(misses);
+}
+
+bool analysis_find_sources(const struct analysis *analysis, struct program_line_sources *out)
+{
+    struct new_lines all = {0}, *of = new_lines_of(analysis, &all);
+    double bytes[LINE_SOURCE_SIZES], whole[LINE_SOURCE_SIZES];
+    bool known;
+
+    line_source_bytes(analysis->profiles[0], bytes);
+    analysis_miss_ratios(analysis, (struct subset){0}, bytes, LINE_SOURCE_SIZES, whole);
+    known = all.lines > 0 && !isnan(whole[0]);
+    if (known) {
+        *out = (struct program_line_sources){.rest = line_sources_of(&all, whole)};
+        find_loops(analysis, of, bytes, out);
+    }
     free(of);
     return known;
 }

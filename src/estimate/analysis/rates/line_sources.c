@@ -3,6 +3,7 @@
 #include "analysis/rates/line_sources.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "machine/machine.h"
 #include "support/memory.h"
@@ -57,23 +58,24 @@ struct line_sources line_sources_of(const struct new_lines *new_lines,
     return sources;
 }
 
+static int compare_loops(const void *left, const void *right)
+{
+    const struct loop_line_sources *a = left, *b = right;
+
+    if (a->profile != b->profile)
+        return a->profile < b->profile ? -1 : 1;
+    return (a->loop > b->loop) - (a->loop < b->loop);
+}
+
 const struct line_sources *line_sources_of_loop(const struct program_line_sources *of,
                                                 uint32_t profile, uint64_t loop)
 {
-    size_t low = 0, high = of->count;
+    const struct loop_line_sources key = {.profile = profile, .loop = loop};
+    const struct loop_line_sources *found = NULL;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct loop_line_sources *one = &of->loops[middle];
-
-        if (one->profile == profile && one->loop == loop)
-            return &one->sources;
-        if (one->profile < profile || (one->profile == profile && one->loop < loop))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return &of->rest;
+    if (of->count > 0)
+        found = bsearch(&key, of->loops, of->count, sizeof key, compare_loops);
+    return found ? &found->sources : &of->rest;
 }
 
 bool line_sources_are_told(const struct profile *const *profiles, size_t profile_count)
