@@ -110,6 +110,70 @@ static inline uint64_t arch_ticks(void)
     return ticks;
 }
 
+enum { ARCH_JUMPS = 32, ARCH_FAR_JUMPS = 512 };
+
+static inline void arch_jump(unsigned turns)
+{
+    __asm__ volatile(
+        "1: .rept 32\n\tb 2f\n\t.balign 16\n2:\n\t.endr\n\tsubs %w0, %w0, #1\n\tb.ne 1b"
+        : "+r"(turns)
+        :
+        : "cc");
+}
+
+static inline void arch_jump_far(unsigned turns)
+{
+    __asm__ volatile(
+        "1: .rept 512\n\tb 2f\n\t.balign 16\n2:\n\t.endr\n\tsubs %w0, %w0, #1\n\tb.ne 1b"
+        : "+r"(turns)
+        :
+        : "cc");
+}
+
+static inline void arch_store(unsigned turns)
+{
+    uint64_t word = 0, stored = 0;
+
+    __asm__ volatile("1: .rept 32\n\tstr %1, %2\n\t.endr\n\tsubs %w0, %w0, #1\n\tb.ne 1b"
+                     : "+r"(turns), "+r"(stored), "=m"(word)
+                     :
+                     : "cc");
+}
+
+/* Of a linear congruence (Knuth's MMIX), from a place that no call was at before. */
+static inline void arch_branches(unsigned turns, uint64_t drawn_mask)
+{
+    const uint64_t factor = UINT64_C(6364136223846793005), step = UINT64_C(1442695040888963407);
+    uint64_t draw = arch_ticks();
+
+    __asm__ volatile("1: madd %1, %1, %2, %3\n\ttst %1, %4\n\tb.mi 2f\n\tnop\n2:\n\t"
+                     "subs %w0, %w0, #1\n\tb.ne 1b"
+                     : "+r"(turns), "+r"(draw)
+                     : "r"(factor), "r"(step), "r"(drawn_mask)
+                     : "cc");
+}
+
+static inline void arch_drawn_branches(unsigned turns)
+{
+    arch_branches(turns, UINT64_MAX);
+}
+
+static inline void arch_foreseen_branches(unsigned turns)
+{
+    arch_branches(turns, 0);
+}
+
+static inline void arch_load_lines(const unsigned char *memory, size_t step, unsigned lines)
+{
+    unsigned loaded;
+
+    __asm__ volatile(
+        "1: ldrb %w1, [%0]\n\tadd %0, %0, %3\n\tsubs %w2, %w2, #1\n\tb.ne 1b\n\tdsb ish"
+        : "+r"(memory), "=&r"(loaded), "+r"(lines)
+        : "r"(step)
+        : "cc", "memory");
+}
+
 static inline void arch_add(unsigned turns)
 {
     uint64_t sum = 0, one = 1;

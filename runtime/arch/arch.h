@@ -80,6 +80,23 @@
  *         nothing; loads that wait for nothing; stores and loads in turn, each of what the one
  *         before has loaded or stored.
  *
+ *     ARCH_JUMPS, ARCH_FAR_JUMPS
+ *     void arch_jump(unsigned turns)
+ *     void arch_jump_far(unsigned turns)
+ *         So many times ARCH_JUMPS and ARCH_FAR_JUMPS taken branches, 16 bytes from one to the
+ * next.
+ *
+ *     void arch_store(unsigned turns)
+ *         So many times ARCH_UNROLLED stores of the same word.
+ *
+ *     void arch_drawn_branches(unsigned turns)
+ *     void arch_foreseen_branches(unsigned turns)
+ *         Conditional branches, one a turn, which the sign of what is drawn decides by a
+ *         multiplication and an addition, and the sign of 0, beside the same.
+ *
+ *     void arch_load_lines(const unsigned char *, size_t step, unsigned lines)
+ *         Loads, of which none waits for another, of bytes that far apart; has all when it returns.
+ *
  *     void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)
  *         top is a multiple of 16.
  */

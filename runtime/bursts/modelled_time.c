@@ -2,6 +2,8 @@
 /* Signal-safe. */
 #include "bursts/modelled_time.h"
 
+#include <stdatomic.h>
+
 #include "bursts/processor_speed.h"
 #include "bursts/thread.h"
 #include "memory/scratch.h"
@@ -16,7 +18,13 @@ enum {
     WARM = BURST_ACCESSES * 3 / 4,
     TIMED = BURST_ACCESSES / 8,
     TELLS = TIMED / 4,
+    /* So many lines of memory, of those that the process had timed, what is usual counts as. */
+    USUAL_LINES = 8,
 };
+
+/* Of the process. */
+static struct pipeline_costs process_costs;
+static atomic_bool costs_claimed, costs_known;
 
 /* If the thread's last burst, or this one before a system call, ended early, the next may: it is
  * timed earlier. */
@@ -34,12 +42,53 @@ static struct pipeline_pace pace(void)
                                  : pipeline_pace_of(settings.width);
 }
 
+/* Measured once, in memory of the burst's own; again by each of several threads at the same time.
+ */
+static struct pipeline_costs costs_measured(const struct burst *burst)
+{
+    struct pipeline_costs costs = pipeline_usual_costs;
+
+    if (atomic_load_explicit(&costs_known, memory_order_acquire))
+        return process_costs;
+    if (burst_count(burst) * sizeof(struct access) < (size_t)PROCESSOR_PAGES * PROCESSOR_PAGE)
+        return costs;
+    costs = processor_costs((const unsigned char *)burst_access(burst, 0));
+    if (!atomic_exchange_explicit(&costs_claimed, true, memory_order_acq_rel)) {
+        process_costs = costs;
+        atomic_store_explicit(&costs_known, true, memory_order_release);
+    }
+    return costs;
+}
+
+static uint32_t memory_cost(void)
+{
+    struct memory_latency latency = memory_lines_latency();
+    double lines = (double)latency.lines;
+    double own = latency.ns * processor_cycles_per_ns() * PIPELINE_CYCLE;
+
+    return (uint32_t)((lines * own + USUAL_LINES * (double)pipeline_usual_costs.memory) /
+                      (lines + USUAL_LINES));
+}
+
+static struct pipeline_costs costs(const struct burst *burst)
+{
+    struct pipeline_costs costs = pipeline_usual_costs;
+
+    if (tape_mode == TAPE_OFF) {
+        costs = costs_measured(burst);
+        costs.memory = memory_cost();
+    }
+    return costs;
+}
+
 void modelled_time_follow_begin(struct scratch *scratch)
 {
     struct pipeline *pipeline = &scratch->pipeline;
 
-    if (burst_count(scratch->burst) == 0)
-        pipeline_begin(pipeline, pace());
+    if (burst_count(scratch->burst) == 0) {
+        pipeline_begin(pipeline, pace(), &scratch->costs);
+        memory_lines_clear(&scratch->lines);
+    }
     if (pipeline->accesses < TIMED)
         interpreter_tell(scratch->thread->interpreter, pipeline, &scratch->provenance);
 }
@@ -48,15 +97,20 @@ void modelled_time_follow(struct scratch *scratch)
 {
     struct pipeline *pipeline = &scratch->pipeline;
 
-    if (pipeline->accesses >= TIMED)
+    if (pipeline->accesses >= TIMED) {
         interpreter_tell(scratch->thread->interpreter, NULL, NULL);
-    else if (!pipeline->timing && burst_count(scratch->burst) >= warm(scratch->thread))
+        memory_lines_end(&scratch->lines, scratch->thread->interpreter);
+    } else if (!pipeline->timing && burst_count(scratch->burst) >= warm(scratch->thread)) {
+        scratch->costs = costs(scratch->burst);
         pipeline_time_from_here(pipeline);
+        memory_lines_begin(&scratch->lines, scratch->thread->interpreter, pipeline);
+    }
 }
 
 void modelled_time_follow_end(struct scratch *scratch)
 {
     interpreter_tell(scratch->thread->interpreter, NULL, NULL);
+    memory_lines_end(&scratch->lines, scratch->thread->interpreter);
     scratch->thread->rate.reach = burst_count(scratch->burst);
 }
 
@@ -77,5 +131,8 @@ unsigned modelled_time_list(const struct scratch *scratch, struct progress_varia
     variables[2] = of_model(PROGRESS_FAR_CYCLES, time.accesses, time.cycles[PIPELINE_FAR]);
     variables[3] = of_model(PROGRESS_NEW_LINES, time.accesses, time.new_lines);
     variables[4] = of_model(PROGRESS_CYCLES_PER_NS, time.accesses, processor_cycles_per_ns());
+    variables[5] = of_model(PROGRESS_SCATTERED_LINES, time.accesses, time.scattered);
+    variables[6] =
+        of_model(PROGRESS_MEMORY_LINES, scratch->lines.timed, scratch->lines.from_memory);
     return MODELLED_TIME_VARIABLES;
 }

@@ -14,7 +14,18 @@ enum {
     SHORT = 4,
     ROUNDS = 5,
     QUICK_ROUNDS = 2,
-    LOOP = 2, /* instructions of a turn that count it */
+    LOOP = 2,        /* instructions of a turn that count it */
+    JUMP_TURNS = 16, /* of ARCH_JUMPS: 0.3 us and more */
+    FAR_JUMP_TURNS = 2,
+    DRAWS = 512,
+    DRAW = 4, /* cycles: a multiplication and an addition */
+    DRAW_LATENCY = DRAW + 2,
+    LINE = 64,
+    /* Lines of other pages, at other places in them: what prefetches finds nothing to go by. Two to
+     * a page. */
+    SCATTERED_STEP = PROCESSOR_PAGE / 2 + 3 * LINE,
+    SCATTERED_LINES = 30,
+    STREAMED_LINES = 2 * PROCESSOR_PAGE / LINE,
 };
 
 static const struct pipeline_width usual = {.instructions = 4, .accesses = 2};
@@ -82,6 +93,71 @@ struct pipeline_pace processor_pace(struct pipeline_width width)
 struct pipeline_width processor_width(void)
 {
     return pipeline_width_of(measure(ROUNDS, usual));
+}
+
+/* ---- costs ---- */
+
+/* What one of so many that took `ns` all together takes, in parts of a cycle, `addition_ns` being
+ * that of one. */
+static uint32_t each(uint64_t ns, unsigned number, double addition_ns, uint32_t unknown)
+{
+    return ns > 0 && addition_ns > 0
+               ? (uint32_t)((double)ns * PIPELINE_CYCLE / (number * addition_ns))
+               : unknown;
+}
+
+/* The ns in which a byte of each of so many lines is loaded, in the fastest round; they lie `step`
+ * bytes apart and are in no cache. */
+static uint64_t load_lines(const unsigned char *memory, size_t step, unsigned lines)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (unsigned round = 0; round < QUICK_ROUNDS; round++) {
+        uint64_t before, ns;
+
+        for (unsigned i = 0; i < lines; i++)
+            arch_flush_line(memory + i * step);
+        arch_flush_done();
+        before = monotonic_ns();
+        arch_load_lines(memory, step, lines);
+        ns = monotonic_ns() - before;
+        least = ns < least ? ns : least;
+    }
+    return least;
+}
+
+/* Half of the drawn branches are mispredicted. Then the next draw begins when the processor has
+ * begun anew, and takes DRAW_LATENCY up to where its branch is known; else it takes DRAW beyond the
+ * one before, as it does where all are foreseen. */
+static uint32_t refill(double addition_ns)
+{
+    uint64_t drawn = time_of(arch_drawn_branches, DRAWS, QUICK_ROUNDS);
+    uint64_t foreseen = time_of(arch_foreseen_branches, DRAWS, QUICK_ROUNDS);
+    double cycles = drawn > foreseen ? 2 * (double)(drawn - foreseen) / (DRAWS * addition_ns) : 0;
+    double refilled = cycles - (DRAW_LATENCY - DRAW);
+
+    return refilled > 0 && addition_ns > 0 ? (uint32_t)(refilled * PIPELINE_CYCLE)
+                                           : pipeline_usual_costs.refill;
+}
+
+struct pipeline_costs processor_costs(const unsigned char *memory)
+{
+    double addition_ns = (double)time_of(arch_add, TURNS, ROUNDS) / (TURNS * ARCH_UNROLLED);
+    struct pipeline_costs costs = pipeline_usual_costs;
+
+    costs.turn = each(time_of(arch_jump, JUMP_TURNS, QUICK_ROUNDS), JUMP_TURNS * ARCH_JUMPS,
+                      addition_ns, pipeline_usual_costs.turn);
+    costs.far_turn =
+        each(time_of(arch_jump_far, FAR_JUMP_TURNS, QUICK_ROUNDS), FAR_JUMP_TURNS * ARCH_FAR_JUMPS,
+             addition_ns, pipeline_usual_costs.far_turn);
+    costs.store = each(time_of(arch_store, TURNS, QUICK_ROUNDS), TURNS * ARCH_UNROLLED, addition_ns,
+                       pipeline_usual_costs.store);
+    costs.refill = refill(addition_ns);
+    costs.scattered = each(load_lines(memory, SCATTERED_STEP, SCATTERED_LINES), SCATTERED_LINES,
+                           addition_ns, pipeline_usual_costs.scattered);
+    costs.streamed = each(load_lines(memory, LINE, STREAMED_LINES), STREAMED_LINES, addition_ns,
+                          pipeline_usual_costs.streamed);
+    return costs;
 }
 
 double processor_cycles_per_ns(void)

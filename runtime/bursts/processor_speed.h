@@ -10,6 +10,8 @@
 #ifndef REUSE_RUNTIME_PROCESSOR_SPEED_H
 #define REUSE_RUNTIME_PROCESSOR_SPEED_H
 
+#include <stddef.h>
+
 #include "isa/pipeline.h"
 
 /* Instructions and loads that begin in a cycle. About 15 us. Where the clock is too coarse to tell:
@@ -20,6 +22,12 @@ struct pipeline_width processor_width(void);
  * the core, of this machine or of another on the same host, may take half of it for seconds. About
  * 4 us. What the clock is too coarse to tell is taken from `width`. */
 struct pipeline_pace processor_pace(struct pipeline_width width);
+
+/* What branches, stores and lines of memory cost: some tens of microseconds. memory:
+ * PROCESSOR_PAGES pages of our own that are resident; they are flushed from the caches. What the
+ * clock is too coarse to tell is as usual. */
+enum { PROCESSOR_PAGES = 16, PROCESSOR_PAGE = 4096 };
+struct pipeline_costs processor_costs(const unsigned char *memory);
 
 /* Cycles per nanosecond at this moment, of additions that wait for each other; 0: the clock is too
  * coarse. About 1.5 us. */

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "bursts/kernel_buffers.h"
+#include "bursts/memory_lines.h"
 #include "bursts/thread.h"
 #include "isa/interpreter.h"
 #include "isa/pipeline.h"
@@ -71,6 +72,8 @@ struct scratch {
     struct kernel_buffers buffers;
 
     struct pipeline pipeline;     /* how long its accesses would take; see modelled_time.h */
+    struct pipeline_costs costs;  /* of branches and lines in that model */
+    struct memory_lines lines;    /* of the program, as they are loaded */
     struct provenance provenance; /* of the addresses of those that are timed */
     struct step_counter steps;
     struct set_state sets;

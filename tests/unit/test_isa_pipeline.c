@@ -22,7 +22,7 @@ static struct pipeline pipeline;
 static void begin(void)
 {
     memset(&pipeline, 0, sizeof pipeline);
-    pipeline_begin(&pipeline, pipeline_pace_of(width));
+    pipeline_begin(&pipeline, pipeline_pace_of(width), &pipeline_usual_costs);
     pipeline_time_from_here(&pipeline);
 }
 
@@ -104,12 +104,12 @@ static void wider_processors_begin_more_at_once(void **state)
     const struct pipeline_width wide = {.instructions = 6, .accesses = 3};
 
     (void)state;
-    pipeline_begin(&pipeline, pipeline_pace_of(wide));
+    pipeline_begin(&pipeline, pipeline_pace_of(wide), &pipeline_usual_costs);
     pipeline_time_from_here(&pipeline);
     for (int i = 0; i < TURNS; i++)
         compute(two, one, 4);
     expect_near(1 / 6.0);
-    pipeline_begin(&pipeline, pipeline_pace_of(wide));
+    pipeline_begin(&pipeline, pipeline_pace_of(wide), &pipeline_usual_costs);
     pipeline_time_from_here(&pipeline);
     for (int i = 0; i < TURNS; i++)
         load(two, one, 8 * (uint64_t)(i % 64));
@@ -157,6 +157,44 @@ static void tables_wait_little(void **state)
     expect_each(0.5, 2, 350.0 / 16);
 }
 
+/* Memory as it was measured: a line in 27 cycles if they are scattered, 12 in sequence; a chain
+ * waits 500 for each. */
+static void lines_cost_what_was_measured(void **state)
+{
+    const struct pipeline_costs slow = {.turn = PIPELINE_CYCLE,
+                                        .far_turn = PIPELINE_CYCLE,
+                                        .scattered = 27 * PIPELINE_CYCLE,
+                                        .streamed = 12 * PIPELINE_CYCLE,
+                                        .memory = 300 * PIPELINE_CYCLE};
+
+    (void)state;
+    for (int chain = 0; chain < 2; chain++) {
+        pipeline_begin(&pipeline, pipeline_pace_of(width), &slow);
+        pipeline_time_from_here(&pipeline);
+        for (int i = 0; i < TURNS; i++)
+            load(chain ? one : two, one, elsewhere(i));
+        expect_each(chain ? 4 : 0.5, chain ? 18 : 2, chain ? 304 : 27);
+        assert_in_range(pipeline_time(&pipeline).scattered, TURNS - 5, TURNS);
+    }
+    pipeline_begin(&pipeline, pipeline_pace_of(width), &slow);
+    pipeline_time_from_here(&pipeline);
+    for (int i = 0; i < TURNS; i++)
+        load(two, one, LINE * (uint64_t)i);
+    expect_each(0.5, 2, 12);
+    assert_in_range(pipeline_time(&pipeline).scattered, 0, 2);
+}
+
+static void lines_beside_used_ones_are_not_scattered(void **state)
+{
+    (void)state;
+    begin();
+    assert_true(pipeline_scattered(&pipeline, 100 * LINE));
+    pipeline_warm(&pipeline, 100 * LINE + 8);
+    for (uint64_t line = 98; line <= 102; line++)
+        assert_int_equal(pipeline_scattered(&pipeline, line * LINE + 63),
+                         line == 98 || line == 102);
+}
+
 /* And stores to them, though nothing waits for a store. */
 static void scattered_stores_wait_for_the_way(void **state)
 {
@@ -172,7 +210,8 @@ static void a_pace_is_a_part_of_a_cycle(void **state)
 {
     (void)state;
     for (uint32_t parts = 16; parts <= 60; parts += 11) {
-        pipeline_begin(&pipeline, (struct pipeline_pace){.instruction = parts, .access = 30});
+        pipeline_begin(&pipeline, (struct pipeline_pace){.instruction = parts, .access = 30},
+                       &pipeline_usual_costs);
         pipeline_time_from_here(&pipeline);
         for (int i = 0; i < TURNS; i++)
             compute(0, one, 1);
@@ -193,7 +232,8 @@ static void wider_processors_look_further_ahead(void **state)
 {
     (void)state;
     for (uint8_t instructions = 4; instructions <= 6; instructions += 2) {
-        pipeline_begin(&pipeline, pipeline_pace_of((struct pipeline_width){instructions, 2}));
+        pipeline_begin(&pipeline, pipeline_pace_of((struct pipeline_width){instructions, 2}),
+                       &pipeline_usual_costs);
         pipeline_time_from_here(&pipeline);
         for (int i = 0; i < TURNS; i++) {
             load(two, one, elsewhere(i) * 64);
@@ -251,7 +291,7 @@ static void renamed_words_do_not_wait(void **state)
     (void)state;
     renames.forward = PIPELINE_CYCLE;
     for (uint32_t other = 0; other < 2; other++) {
-        pipeline_begin(&pipeline, renames);
+        pipeline_begin(&pipeline, renames, &pipeline_usual_costs);
         pipeline_time_from_here(&pipeline);
         for (int i = 0; i < TURNS; i++) {
             pipeline_instruction(&pipeline, false);
@@ -300,9 +340,43 @@ static void taken_branches_cost(void **state)
     for (int i = 0; i < TURNS; i++) {
         for (int k = 0; k < 4; k++)
             compute(two, one, 1);
-        pipeline_taken(&pipeline);
+        pipeline_taken(&pipeline, 0x1000);
     }
     expect_near(1.5);
+}
+
+/* A chain of so many taken branches, over and over: cycles of each. */
+static double chain_of(unsigned branches, const struct pipeline_costs *costs)
+{
+    pipeline_begin(&pipeline, pipeline_pace_of(width), costs);
+    for (int i = 0; i < 2 * TURNS; i++) {
+        if (i == TURNS)
+            pipeline_time_from_here(&pipeline);
+        pipeline_taken(&pipeline, 0x400000 + 16 * (uint64_t)(i % (int)branches));
+    }
+    pipeline_instruction(&pipeline, false);
+    pipeline_retire(&pipeline);
+    return cycles(PIPELINE_NEAR) / (double)TURNS;
+}
+
+/* Few branches are taken one in two cycles, more than the near table holds one in five; where what
+ * else there is takes longer, that costs nothing. */
+static void many_taken_branches_cost_more(void **state)
+{
+    struct pipeline_costs costs = pipeline_usual_costs;
+
+    (void)state;
+    costs.turn = 2 * PIPELINE_CYCLE;
+    costs.far_turn = 5 * PIPELINE_CYCLE;
+    assert_float_equal(chain_of(32, &costs), 2, 0.1);
+    assert_float_equal(chain_of(2 * PIPELINE_TURNS, &costs), 5, 0.3);
+    pipeline_begin(&pipeline, pipeline_pace_of(width), &costs);
+    pipeline_time_from_here(&pipeline);
+    for (int i = 0; i < TURNS; i++) {
+        compute(one, one, 9);
+        pipeline_taken(&pipeline, 0x1000);
+    }
+    expect_near(9);
 }
 
 /* Of divisions that do not wait for each other one begins every five cycles; of what takes as long
@@ -365,7 +439,7 @@ static void strings_stream(void **state)
 static void what_came_before_takes_no_time(void **state)
 {
     (void)state;
-    pipeline_begin(&pipeline, pipeline_pace_of(width));
+    pipeline_begin(&pipeline, pipeline_pace_of(width), &pipeline_usual_costs);
     for (int i = 0; i < 64; i++) {
         pipeline_warm(&pipeline, (uint64_t)i * 2 * LINE);
         pipeline_branch(&pipeline, 0, 0x1000, false);
@@ -389,6 +463,8 @@ int main(void)
         cmocka_unit_test(latencies_add_up),
         cmocka_unit_test(lists_wait_for_lines),
         cmocka_unit_test(tables_wait_little),
+        cmocka_unit_test(lines_cost_what_was_measured),
+        cmocka_unit_test(lines_beside_used_ones_are_not_scattered),
         cmocka_unit_test(scattered_stores_wait_for_the_way),
         cmocka_unit_test(wider_processors_look_further_ahead),
         cmocka_unit_test(streams_are_prefetched),
@@ -397,6 +473,7 @@ int main(void)
         cmocka_unit_test(renamed_words_do_not_wait),
         cmocka_unit_test(mispredictions_cost),
         cmocka_unit_test(taken_branches_cost),
+        cmocka_unit_test(many_taken_branches_cost_more),
         cmocka_unit_test(divisions_share_a_divider),
         cmocka_unit_test(indirect_jumps_are_foreseen_if_they_repeat),
         cmocka_unit_test(strings_stream),

@@ -38,7 +38,7 @@
 #include "profile/format_shared.h"
 
 #define PROFILE_MAGIC "\x89RPROF\r\n" /* 8 bytes, no terminator in the file */
-enum { PROFILE_VERSION_MAJOR = 4, PROFILE_VERSION_MINOR = 0 };
+enum { PROFILE_VERSION_MAJOR = 4, PROFILE_VERSION_MINOR = 1 };
 #define PROFILE_BYTE_ORDER 0x01020304u
 #define PROFILE_MERGED_ADDRESS 0x4000000000000000u
 

@@ -298,6 +298,11 @@ enum progress_model {
     PROGRESS_CYCLES_PER_NS = 2, /* in `within`; not in profiles before version 3.2 */
     PROGRESS_HELD_CYCLES = 3,   /* from the first cache; from version 3.5 on */
     PROGRESS_NEW_LINES = 4,     /* in `within`: accesses; from version 3.5 on */
+    /* From version 4.1 on. Of those accesses (PROGRESS_NEW_LINES) the ones next to no line that was
+     * used lately; and of so many such lines in `accesses`, whose loads were timed, those that came
+     * from memory. */
+    PROGRESS_SCATTERED_LINES = 5,
+    PROGRESS_MEMORY_LINES = 6,
 };
 
 /* Cycles by which a line that was not used lately is later by PROGRESS_NEAR_CYCLES than by

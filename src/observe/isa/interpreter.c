@@ -2,6 +2,7 @@
 /* The part of the interface that is the same for all instruction sets. Signal-safe. */
 #include "isa/interpreter.h"
 
+#include "isa/line_times.h"
 #include "isa/state.h"
 
 #include "signal_safe.h"
@@ -30,6 +31,11 @@ void interpreter_tell(struct interpreter *it, struct pipeline *pipeline,
 {
     it->options.pipeline = pipeline;
     it->options.provenance = provenance;
+}
+
+void interpreter_time(struct interpreter *it, struct line_times *times)
+{
+    it->options.times = times;
 }
 
 void interpreter_avoid(struct interpreter *it, uint64_t address)
@@ -135,8 +141,11 @@ enum memory_outcome memory_read(struct interpreter *it, uint64_t address, void *
 {
     unsigned offset = address % STORE_LINE;
     bool one_line = offset + size <= STORE_LINE;
-    if (one_line && !store_buffer_find(&it->store, address - offset))
+    if (one_line && !store_buffer_find(&it->store, address - offset)) {
+        if (it->options.times)
+            line_times_load(it->options.times, address);
         return memory_read_target(it, address, buffer, size) ? MEMORY_KNOWN : MEMORY_FAULT;
+    }
     if (!store_buffer_covers(&it->store, address, size)) {
         fetch_avoided(it, address, size);
         if (!store_buffer_covers(&it->store, address, size) &&

@@ -63,6 +63,7 @@ typedef void (*interpreter_call)(void *context, const struct interpreter *interp
 
 struct pipeline;
 struct provenance;
+struct line_times;
 struct interpreter_options {
     interpreter_read read; /* or NULL */
     /* Of a line that interpreter_avoid() named, when it is first needed: all its 64 bytes. */
@@ -76,6 +77,8 @@ struct interpreter_options {
     struct pipeline *pipeline;
     /* Told of what is timed, for what addresses are made of. May be NULL. */
     struct provenance *provenance;
+    /* Times loads. May be NULL; not with `read`. */
+    struct line_times *times;
 };
 
 /* Bytes that interpreter_create() needs; a constant of the build (some MiB, touched as
@@ -90,6 +93,9 @@ void interpreter_set_options(struct interpreter *, const struct interpreter_opti
 
 /* Replaces who is told what is executed; NULL: nobody. */
 void interpreter_tell(struct interpreter *, struct pipeline *, struct provenance *);
+
+/* Replaces who times loads; NULL: nobody. */
+void interpreter_time(struct interpreter *, struct line_times *);
 
 /*
  * Starts at the given state. extended points to the saved FP/SIMD state in the layout in which the

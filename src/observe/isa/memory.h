@@ -3,6 +3,7 @@
 #ifndef REUSE_ISA_MEMORY_H
 #define REUSE_ISA_MEMORY_H
 
+#include "isa/line_times.h"
 #include "isa/state.h"
 
 /* The general case, out of the way: a value whose address is taken does not stay in a register. */
@@ -38,6 +39,8 @@ static inline enum memory_outcome memory_load_any(struct interpreter *it, uint64
             if (line->written & mask || line->avoided)                                             \
                 return memory_load_any(it, address, value, bits / 8);                              \
         }                                                                                          \
+        if (__builtin_expect(it->options.times != NULL, 0))                                        \
+            line_times_load(it->options.times, address);                                           \
         return guarded_load_##bits(address, value) ? MEMORY_KNOWN : MEMORY_FAULT;                  \
     }
 MEMORY_LOAD(8)

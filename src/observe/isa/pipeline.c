@@ -14,7 +14,6 @@ enum {
     /* Waiting for units that are busy: so much may queue before them. */
     QUEUE = 16 * PIPELINE_CYCLE,
     LINE_QUEUE = 48 * PIPELINE_CYCLE,
-    REFILL = 14 * PIPELINE_CYCLE, /* after a misprediction */
     /* Of instructions fetched together those behind a taken branch are lost: half of what is
        fetched in a cycle. */
     TAKEN = PIPELINE_CYCLE / 2,
@@ -35,10 +34,22 @@ static uint32_t earlier(uint32_t a, uint32_t by)
     return a > by ? a - by : 0;
 }
 
-void pipeline_begin(struct pipeline *p, struct pipeline_pace pace)
+const struct pipeline_costs pipeline_usual_costs = {
+    .turn = PIPELINE_CYCLE,
+    .far_turn = 2 * PIPELINE_CYCLE,
+    .refill = 14 * PIPELINE_CYCLE,
+    .store = PIPELINE_CYCLE / 2,
+    .scattered = 7 * PIPELINE_CYCLE,
+    .streamed = 7 * PIPELINE_CYCLE,
+    .memory = 350 * PIPELINE_CYCLE,
+};
+
+void pipeline_begin(struct pipeline *p, struct pipeline_pace pace,
+                    const struct pipeline_costs *costs)
 {
     memset(p, 0, offsetof(struct pipeline, predictor));
     p->pace = pace;
+    p->costs = costs;
     p->window =
         pipeline_width_of(pace).instructions > NARROW ? PIPELINE_WINDOW : PIPELINE_NARROW_WINDOW;
 }
@@ -121,22 +132,37 @@ static bool holds(const struct pipeline *p, uint32_t line)
 {
     const uint32_t *set = p->line[line % PIPELINE_SETS];
 
-    return set[0] == line + 1 || set[1] == line + 1;
+    return (set[0] == line + 1) | (set[1] == line + 1);
+}
+
+bool pipeline_scattered(const struct pipeline *p, uint64_t address)
+{
+    uint32_t line = (uint32_t)(address >> LINE_SHIFT);
+
+    return !(holds(p, line) | holds(p, line - 1) | holds(p, line + 1));
 }
 
 /* Used lately; next to one that was; or not. */
-enum line_state { LINE_HELD, LINE_STREAMED, LINE_NEW, LINE_STATES };
+enum line_state { LINE_HELD, LINE_STREAMED, LINE_NEW };
 
 enum { NEAR_LATENCY = PROGRESS_NEAR_LATENCY * PIPELINE_CYCLE };
 
 /* Parts of a cycle: between two lines, and what each takes more than one in the first cache. */
-static const struct source {
-    uint32_t way, latency[LINE_STATES];
-} sources[PIPELINE_SOURCES] = {
-    [PIPELINE_HELD] = {0},
-    [PIPELINE_NEAR] = {2 * PIPELINE_CYCLE, {0, NEAR_LATENCY, NEAR_LATENCY}},
-    [PIPELINE_FAR] = {7 * PIPELINE_CYCLE, {0, 50 * PIPELINE_CYCLE, 350 * PIPELINE_CYCLE}},
+struct line_costs {
+    uint32_t way, latency;
 };
+
+static struct line_costs line_costs_of(const struct pipeline *p, enum pipeline_source source,
+                                       enum line_state state)
+{
+    if (state == LINE_HELD || source == PIPELINE_HELD)
+        return (struct line_costs){0, 0};
+    if (source == PIPELINE_NEAR)
+        return (struct line_costs){2 * PIPELINE_CYCLE, NEAR_LATENCY};
+    if (state == LINE_STREAMED)
+        return (struct line_costs){p->costs->streamed, 50 * PIPELINE_CYCLE};
+    return (struct line_costs){p->costs->scattered, p->costs->memory};
+}
 
 static void move_back(uint32_t pair[2], uint32_t first)
 {
@@ -157,6 +183,7 @@ static enum line_state touch_line(struct pipeline *p, uint64_t address)
     if (set[1] != line + 1) {
         state = holds(p, line - 1) || holds(p, line + 1) ? LINE_STREAMED : LINE_NEW;
         p->new_lines += p->timing;
+        p->scattered += p->timing && state == LINE_NEW;
     }
     move_back(set, line + 1);
     for (unsigned i = 0; i < PIPELINE_SOURCES; i++)
@@ -171,26 +198,26 @@ void pipeline_warm(struct pipeline *p, uint64_t address)
 
 /* A line comes: the way is free after the ones before, and one of the buffers that lines come to is
  * when the line has come that took it last. */
-static void fill(struct pipeline_timeline *t, const struct source *source, enum line_state state)
+static void fill(struct pipeline_timeline *t, struct line_costs costs, enum line_state state)
 {
     uint32_t *buffer = &t->fills[t->filled % PIPELINE_FILLS];
 
     if (state == LINE_HELD)
         return;
-    t->lines = later(t->lines, t->dispatch) + source->way;
+    t->lines = later(t->lines, t->dispatch) + costs.way;
     t->dispatch = later(t->dispatch, earlier(t->lines, LINE_QUEUE));
     t->dispatch = later(t->dispatch, *buffer);
-    *buffer = t->dispatch + source->latency[state];
+    *buffer = t->dispatch + costs.latency;
     t->filled++;
 }
 
 /* Accesses queue before the units that make them, which each is in for so long. */
-static void occupy(struct pipeline_timeline *t, const struct source *source, enum line_state state,
+static void occupy(struct pipeline_timeline *t, struct line_costs costs, enum line_state state,
                    uint32_t access)
 {
     t->memory = later(t->memory, t->dispatch) + access;
     t->dispatch = later(t->dispatch, earlier(t->memory, QUEUE));
-    fill(t, source, state);
+    fill(t, costs, state);
 }
 
 /* The line arrives for those that follow as well. It has its unit already. */
@@ -222,13 +249,22 @@ void pipeline_load(struct pipeline *p, struct pipeline_operands operands, uint64
 
     p->accesses++;
     for (unsigned i = 0; i < PIPELINE_SOURCES; i++) {
-        occupy(&p->from[i], &sources[i], state, p->pace.access);
+        struct line_costs costs = line_costs_of(p, i, state);
+
+        occupy(&p->from[i], costs, state, p->pace.access);
         if (renamed)
             forward(&p->from[i], operands.writes, p->from[i].stored[at] + p->pace.forward);
         else
             load(&p->from[i], operands, state, waits ? p->from[i].stored[at] : 0,
-                 p->from[i].arrives[set], sources[i].latency[state]);
+                 p->from[i].arrives[set], costs.latency);
     }
+}
+
+/* Stores leave that buffer one after the other. */
+static void drain(struct pipeline_timeline *t, uint32_t cost)
+{
+    t->stores = later(t->stores, t->dispatch) + cost;
+    t->dispatch = later(t->dispatch, earlier(t->stores, QUEUE));
 }
 
 /* What is stored waits in a buffer: no line of it is waited for. It has its unit already. */
@@ -254,7 +290,8 @@ void pipeline_store(struct pipeline *p, struct pipeline_operands operands, uint6
     p->store[at] = word + 1;
     p->name[at] = name;
     for (unsigned i = 0; i < PIPELINE_SOURCES; i++) {
-        occupy(&p->from[i], &sources[i], state, p->pace.access);
+        occupy(&p->from[i], line_costs_of(p, i, state), state, p->pace.access);
+        drain(&p->from[i], p->costs->store);
         store(&p->from[i], operands.reads, state, at, p->from[i].arrives[set]);
     }
 }
@@ -267,20 +304,20 @@ void pipeline_touch(struct pipeline *p, uint64_t address, unsigned width)
     p->accesses++;
     for (unsigned i = 0; i < PIPELINE_SOURCES; i++) {
         p->from[i].dispatch += takes ? takes : 1;
-        fill(&p->from[i], &sources[i], state);
+        fill(&p->from[i], line_costs_of(p, i, state), state);
         p->from[i].complete = later(p->from[i].complete, p->from[i].dispatch);
     }
 }
 
 /* ---- branches ---- */
 
-static void resolve(struct pipeline_timeline *t, uint64_t reads, bool mispredicted)
+static void resolve(struct pipeline_timeline *t, uint64_t reads, uint32_t refill)
 {
     uint32_t at = start(t, reads) + PIPELINE_CYCLE;
 
     end(t, 0, at);
-    if (mispredicted)
-        t->dispatch = later(t->dispatch, at + REFILL);
+    if (refill > 0)
+        t->dispatch = t->fetch = later(t->dispatch, at + refill);
 }
 
 static void resolve_all(struct pipeline *p, uint64_t reads, bool mispredicted)
@@ -288,7 +325,7 @@ static void resolve_all(struct pipeline *p, uint64_t reads, bool mispredicted)
     if (!p->timing)
         return;
     for (unsigned i = 0; i < PIPELINE_SOURCES; i++)
-        resolve(&p->from[i], reads, mispredicted);
+        resolve(&p->from[i], reads, mispredicted ? p->costs->refill : 0);
 }
 
 void pipeline_branch(struct pipeline *p, uint64_t reads, uint64_t ip, bool taken)
@@ -301,16 +338,42 @@ void pipeline_jump(struct pipeline *p, uint64_t reads, uint64_t ip, uint64_t tar
     resolve_all(p, reads, predictor_jump(&p->predictor, ip, target));
 }
 
-void pipeline_taken(struct pipeline *p)
+/* Whether the branch was taken lately; it has been now. */
+static bool turn(struct pipeline *p, uint64_t ip)
 {
+    uint32_t key = (uint32_t)ip + 1;
+    uint32_t *set = p->turns[(ip >> 2 ^ ip >> 9) % (PIPELINE_TURNS / 2)];
+    bool lately = (set[0] == key) | (set[1] == key);
+
+    if (set[0] != key)
+        move_back(set, key);
+    return lately;
+}
+
+/* What is executed next is fetched: branches are foreseen one after the other, some time before. */
+static void redirect(struct pipeline_timeline *t, uint32_t cost)
+{
+    t->dispatch += TAKEN;
+    t->fetch = later(t->fetch, earlier(t->dispatch, QUEUE)) + cost;
+    t->dispatch = later(t->dispatch, t->fetch);
+}
+
+void pipeline_taken(struct pipeline *p, uint64_t ip)
+{
+    bool lately = turn(p, ip);
+
+    if (!p->timing)
+        return;
     for (unsigned i = 0; i < PIPELINE_SOURCES; i++)
-        p->from[i].dispatch += TAKEN;
+        redirect(&p->from[i], lately ? p->costs->turn : p->costs->far_turn);
 }
 
 struct pipeline_time pipeline_time(const struct pipeline *p)
 {
-    struct pipeline_time time = {
-        .instructions = p->instructions, .accesses = p->accesses, .new_lines = p->new_lines};
+    struct pipeline_time time = {.instructions = p->instructions,
+                                 .accesses = p->accesses,
+                                 .new_lines = p->new_lines,
+                                 .scattered = p->scattered};
 
     for (unsigned i = 0; i < PIPELINE_SOURCES; i++)
         time.cycles[i] = p->from[i].retired / PIPELINE_CYCLE;

@@ -38,6 +38,7 @@ enum {
     PIPELINE_WINDOW = 512,
     PIPELINE_SETS = 256, /* of two lines each: 32 KiB */
     PIPELINE_STORES = 256,
+    PIPELINE_TURNS = 256,
     /* Lines on their way to the first cache at a time (Skylake 12, Golden Cove 16, Zen 4 24). */
     PIPELINE_FILLS = 16,
     /* Of a load whose line is in the first cache. */
@@ -58,6 +59,22 @@ struct pipeline_width {
 struct pipeline_pace {
     uint32_t instruction, access, forward;
 };
+
+/* What takes cycles on one processor and none on another, in parts of a cycle. */
+struct pipeline_costs {
+    /* From one taken branch to the next, if it was among the last PIPELINE_TURNS, and else: the
+     * nearest table of targets is small. */
+    uint32_t turn, far_turn;
+    uint32_t refill; /* after a misprediction, from when it is known */
+    uint32_t store;  /* from one store to the next */
+    /* From one line of memory to the next if they are scattered, and if one is next to the other.
+     */
+    uint32_t scattered, streamed;
+    uint32_t memory; /* that a scattered line of memory is later than one in the first cache */
+};
+
+/* Where nothing was measured: Zen 4. */
+extern const struct pipeline_costs pipeline_usual_costs;
 
 static inline struct pipeline_pace pipeline_pace_of(struct pipeline_width width)
 {
@@ -85,8 +102,9 @@ struct pipeline_timeline {
     uint32_t dispatch; /* of the instruction under way */
     uint32_t complete; /* its last operation */
     uint32_t retired;
-    /* When the load units, the way to memory, and the divider are free. */
-    uint32_t memory, lines, divider;
+    /* When what makes accesses, what makes stores, the way to memory, the divider, and what
+     * foresees taken branches are free. */
+    uint32_t memory, stores, lines, divider, fetch;
     uint32_t filled, fills[PIPELINE_FILLS]; /* lines so far; when the last of them are there */
     uint32_t ready[PIPELINE_REGISTERS];     /* when each register is known */
     uint32_t window[PIPELINE_WINDOW];       /* when the instruction so many before was retired */
@@ -97,23 +115,30 @@ struct pipeline_timeline {
 struct pipeline {
     bool timing;
     struct pipeline_pace pace;
+    const struct pipeline_costs *costs;
     uint32_t window; /* instructions under way */
     struct pipeline_timeline from[PIPELINE_SOURCES];
     uint32_t instructions, accesses; /* timed */
     uint32_t new_lines;              /* of these accesses, those whose line was not used lately */
+    uint32_t scattered;              /* of these, those next to no line that was */
     uint32_t line[PIPELINE_SETS][2]; /* in the first cache, 1 + number; the later one first */
     uint32_t store[PIPELINE_STORES]; /* word, 1 + number */
     uint32_t name[PIPELINE_STORES];  /* by which it was stored */
+    uint32_t turns[PIPELINE_TURNS / 2][2]; /* branches taken lately, 1 + address; the later first */
     /* From here on what pipeline_begin() leaves. */
     struct branch_predictor predictor;
 };
 
 /* Nothing is under way, and no line is known. Branches are, if the memory was used before: a
  * processor knows those of a program that has run for a while. At first all is 0. What follows is
- * not timed: it only makes lines and branches known, by pipeline_warm(), pipeline_branch() and
- * pipeline_jump(). */
-void pipeline_begin(struct pipeline *, struct pipeline_pace);
+ * not timed: it only makes lines and branches known, by pipeline_warm(), pipeline_branch(),
+ * pipeline_jump() and pipeline_taken(). The costs must stay as long as it is told; they may change
+ * until it is timed. */
+void pipeline_begin(struct pipeline *, struct pipeline_pace, const struct pipeline_costs *);
 void pipeline_warm(struct pipeline *, uint64_t address);
+
+/* Whether the line of the address was not used lately, nor one next to it. No branch is taken. */
+bool pipeline_scattered(const struct pipeline *, uint64_t address);
 
 /* From here on it is timed. */
 void pipeline_time_from_here(struct pipeline *);
@@ -141,12 +166,12 @@ void pipeline_touch(struct pipeline *, uint64_t address, unsigned width);
 void pipeline_branch(struct pipeline *, uint64_t reads, uint64_t ip, bool taken);
 void pipeline_jump(struct pipeline *, uint64_t reads, uint64_t ip, uint64_t target);
 
-/* Execution goes on elsewhere than at the next instruction, by whatever instruction. */
-void pipeline_taken(struct pipeline *);
+/* Execution goes on elsewhere than at the next instruction, by the one at ip. */
+void pipeline_taken(struct pipeline *, uint64_t ip);
 
 /* What has been timed and retired. */
 struct pipeline_time {
-    uint32_t instructions, accesses, new_lines;
+    uint32_t instructions, accesses, new_lines, scattered;
     uint32_t cycles[PIPELINE_SOURCES];
 };
 struct pipeline_time pipeline_time(const struct pipeline *);

@@ -265,6 +265,8 @@ static void warm(struct pipeline *pipeline, const struct block *block, const str
         pipeline_branch(pipeline, 0, ip, next != block->ip + block->code_size);
     else if (last->code == OP_CALL_REGISTER || last->code == OP_JUMP_REGISTER)
         pipeline_jump(pipeline, 0, ip, next);
+    if (next != block->ip + block->code_size)
+        pipeline_taken(pipeline, ip);
 }
 
 void x86_pace_block(struct pipeline *pipeline, struct provenance *provenance,
@@ -302,5 +304,5 @@ void x86_pace_block(struct pipeline *pipeline, struct provenance *provenance,
         pipeline_retire(pipeline);
     }
     if (next != block->ip + block->code_size)
-        pipeline_taken(pipeline);
+        pipeline_taken(pipeline, block->ip + block->ops[block->ops_count - 1].offset);
 }

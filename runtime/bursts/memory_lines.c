@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe. */
+#include "bursts/memory_lines.h"
+
+#include <stdatomic.h>
+
+#include "arch/arch.h"
+#include "isa/interpreter.h"
+#include "perf_events/timebase.h"
+#include "recording/tape.h"
+
+#include "signal_safe.h"
+
+enum {
+    /* A line that takes so much longer than one at hand comes from memory: last caches take 10 to
+     * 30 ns, memory 60 and more. Beyond the other limit something else took the time: a page
+     * fault, an interrupt. */
+    MEMORY_NS = 45,
+    INTERRUPTED_NS = 1000,
+};
+
+/* Of the process. */
+static atomic_uint_fast64_t all_lines, all_ns;
+
+void memory_lines_clear(struct memory_lines *lines)
+{
+    lines->timed = lines->from_memory = 0;
+    lines->begun_ticks = 0;
+}
+
+void memory_lines_begin(struct memory_lines *lines, struct interpreter *interpreter,
+                        const struct pipeline *pipeline)
+{
+    if (tape_mode != TAPE_OFF)
+        return;
+    lines->times.pipeline = pipeline;
+    lines->times.count = 0;
+    lines->begun_ns = monotonic_ns();
+    lines->begun_ticks = arch_ticks();
+    interpreter_time(interpreter, &lines->times);
+}
+
+void memory_lines_end(struct memory_lines *lines, struct interpreter *interpreter)
+{
+    uint64_t ticks = arch_ticks() - lines->begun_ticks, ns = 0;
+    double ns_per_tick;
+
+    if (lines->begun_ticks == 0)
+        return;
+    interpreter_time(interpreter, NULL);
+    ns_per_tick = ticks > 0 ? (double)(monotonic_ns() - lines->begun_ns) / (double)ticks : 0;
+    lines->begun_ticks = 0;
+    for (uint32_t i = 0; i < lines->times.count; i++) {
+        double taken = lines->times.ticks[i] * ns_per_tick;
+
+        lines->timed += taken < INTERRUPTED_NS;
+        if (taken < MEMORY_NS || taken >= INTERRUPTED_NS)
+            continue;
+        lines->from_memory++;
+        ns += (uint64_t)taken;
+    }
+    atomic_fetch_add_explicit(&all_lines, lines->from_memory, memory_order_relaxed);
+    atomic_fetch_add_explicit(&all_ns, ns, memory_order_relaxed);
+}
+
+struct memory_latency memory_lines_latency(void)
+{
+    uint64_t lines = atomic_load_explicit(&all_lines, memory_order_relaxed);
+    double ns = (double)atomic_load_explicit(&all_ns, memory_order_relaxed);
+
+    return (struct memory_latency){lines > 0 ? ns / (double)lines : 0, lines};
+}

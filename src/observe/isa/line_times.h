@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How long the program's own lines take to come: the interpreter loads what the program is about to
+ * load, in its order and from the caches as the program left them, so each load of a line that was
+ * not used lately can be timed. That tells which lines are in memory, on this machine and with
+ * whoever else uses its last cache, which neither the curve nor a table of processors does.
+ *
+ * A line next to one that was used lately is left out: hardware prefetches it, and while code is
+ * interpreted it has far more time for that.
+ *
+ * The processor must not begin a load before it is decided whether it is timed: what it loads on a
+ * mispredicted path is in the caches by then. So all loads wait at a fence, some 10 ns.
+ *
+ * Pure; no allocation; signal-safe. Nothing is timed where the clock is too coarse (A64).
+ */
+#ifndef REUSE_ISA_LINE_TIMES_H
+#define REUSE_ISA_LINE_TIMES_H
+
+#include <stdint.h>
+
+struct pipeline;
+
+enum {
+    LINE_TIMES_MAX = 64,
+    LINE_TIMES_RECENT = 8, /* a power of two: lines of the block under way */
+};
+
+/* All 0, but for pipeline, at first. */
+struct line_times {
+    const struct pipeline *pipeline; /* says which lines were used lately, up to the block before */
+    uint32_t count;
+    uint32_t ticks[LINE_TIMES_MAX]; /* of the processor's clock, beyond those of a line at hand */
+    uint64_t recent[LINE_TIMES_RECENT]; /* numbers of the last lines timed */
+};
+
+/* The interpreter is about to load the byte at the address: it is loaded here, if its line is to be
+ * timed and can be read. */
+void line_times_load(struct line_times *, uint64_t address);
+
+#endif

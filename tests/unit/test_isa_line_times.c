@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lines that are timed when they are loaded: which ones, and that those in no cache take longer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "isa/line_times.h"
+#include "isa/pipeline.h"
+
+enum { LINE = 64, PAGE = 4096, PAGES = LINE_TIMES_MAX + 8 };
+
+static struct pipeline pipeline;
+static struct line_times times;
+static unsigned char memory[PAGES * PAGE] __attribute__((aligned(PAGE)));
+
+static void begin(void)
+{
+    memset(&pipeline, 0, sizeof pipeline);
+    memset(&times, 0, sizeof times);
+    memset(memory, 1, sizeof memory);
+    pipeline_begin(&pipeline, pipeline_pace_of((struct pipeline_width){4, 2}),
+                   &pipeline_usual_costs);
+    times.pipeline = &pipeline;
+}
+
+static uint64_t line_of(unsigned page)
+{
+    return (uint64_t)(uintptr_t)&memory[page * PAGE + page * 5 % 64 * LINE];
+}
+
+static void only_scattered_lines_are_timed(void **state)
+{
+    (void)state;
+#ifndef __x86_64__
+    skip();
+#endif
+    begin();
+    for (unsigned page = 0; page < 8; page++) {
+        line_times_load(&times, line_of(page));
+        line_times_load(&times, line_of(page) + 8); /* the same line, before the model knows it */
+        pipeline_warm(&pipeline, line_of(page));
+        line_times_load(&times, line_of(page) + 16);
+        line_times_load(&times, line_of(page) + LINE); /* next to it */
+    }
+    assert_int_equal(times.count, 8);
+}
+
+static void room_is_bounded(void **state)
+{
+    (void)state;
+#ifndef __x86_64__
+    skip();
+#endif
+    begin();
+    for (unsigned page = 0; page < PAGES; page++)
+        line_times_load(&times, line_of(page));
+    assert_int_equal(times.count, LINE_TIMES_MAX);
+}
+
+#ifdef __x86_64__
+static int compare(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Of the lines of half of the pages. */
+static uint32_t median_ticks(int flushed)
+{
+    begin();
+    for (unsigned page = 0; flushed && page < PAGES; page++)
+        __builtin_ia32_clflush((const void *)(uintptr_t)line_of(page));
+    __builtin_ia32_mfence();
+    for (unsigned page = 0; page < LINE_TIMES_MAX / 2; page++)
+        line_times_load(&times, line_of(page));
+    qsort(times.ticks, times.count, sizeof times.ticks[0], compare);
+    return times.ticks[times.count / 2];
+}
+#endif
+
+static void lines_of_memory_take_longer(void **state)
+{
+    (void)state;
+#ifdef __x86_64__
+    uint32_t flushed = median_ticks(1), held = median_ticks(0);
+
+    if (flushed < 2 * held + 40)
+        fail_msg("%u ticks from memory, %u from a cache", flushed, held);
+#else
+    skip();
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_scattered_lines_are_timed),
+        cmocka_unit_test(room_is_bounded),
+        cmocka_unit_test(lines_of_memory_take_longer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
