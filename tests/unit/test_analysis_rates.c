@@ -421,6 +421,33 @@ static void sources_are_shares_of_new_lines(void **state)
     assert_float_equal(sources.memory, 1, 1e-9);
 }
 
+/* One access in ten goes to a new line. Where nothing was timed the curve says where those come
+ * from; where 100 scattered ones were, and 80 came from memory, about four in five do, whatever a
+ * cache of that size would hold. Lines in sequence come from where the curve says. */
+static void timed_lines_say_what_is_in_memory(void **state)
+{
+    const double misses[LINE_SOURCE_SIZES] = {0.05, 0.02, 0.001};
+    struct new_lines lines = {.accesses = 20, .lines = 2, .scattered = 2};
+    struct line_sources sources = line_sources_of(&lines, misses);
+
+    (void)state;
+    assert_float_equal(sources.memory, 0.01, 1e-9);
+    lines.memory = 80;
+    lines.timed = 100;
+    sources = line_sources_of(&lines, misses);
+    assert_float_equal(sources.memory, (80 + 4 * 0.01) / 104, 1e-9);
+    assert_float_equal(sources.third, sources.memory, 1e-9);
+    assert_float_equal(sources.second, sources.memory, 1e-9);
+    lines.scattered = 1; /* and as many in sequence */
+    sources = line_sources_of(&lines, misses);
+    assert_float_equal(sources.memory, (336 * (80 + 4 * 0.01) / 104 + 36 * 0.01) / 372, 1e-9);
+    assert_float_equal(sources.second, sources.memory, 1e-9);
+    lines.memory = 0;
+    sources = line_sources_of(&lines, misses);
+    assert_true(sources.memory < 0.01);
+    assert_float_equal(sources.third, 0.2, 1e-9);
+}
+
 /* A loop that is listed has sources of its own, in its profile alone. */
 static void loops_have_sources_of_their_own(void **state)
 {
@@ -462,6 +489,40 @@ static void new_lines_are_those_of_equal_times(void **state)
     assert_float_equal(sum.accesses, 3, 1e-9);
     assert_float_equal(sum.lines, 0.2 + 0.4, 1e-9);
     assert_float_equal(sum.bursts, 2, 1e-9);
+    assert_float_equal(sum.scattered + sum.timed, 0, 1e-9);
+}
+
+static void timed_lines_add_up(void **state)
+{
+    union {
+        struct record_progress record;
+        unsigned char bytes[sizeof(struct record_progress) + 4 * sizeof(struct progress_variable)];
+    } of = {.record = {.count = 4}};
+    struct progress_variable *variables = of.record.variables;
+    struct new_lines sum = {0}, all = {0};
+
+    (void)state;
+    variables[0] = (struct progress_variable){
+        .kind = PROGRESS_MODEL, .place = PROGRESS_HELD_CYCLES, .within = 500, .accesses = 1000};
+    variables[1] = (struct progress_variable){
+        .kind = PROGRESS_MODEL, .place = PROGRESS_NEW_LINES, .within = 100, .accesses = 1000};
+    variables[2] = (struct progress_variable){
+        .kind = PROGRESS_MODEL, .place = PROGRESS_SCATTERED_LINES, .within = 60, .accesses = 1000};
+    variables[3] = (struct progress_variable){
+        .kind = PROGRESS_MODEL, .place = PROGRESS_MEMORY_LINES, .within = 10, .accesses = 40};
+    line_sources_add(&of.record, &sum);
+    assert_float_equal(sum.accesses, 2, 1e-9);
+    assert_float_equal(sum.scattered, 60 / 500.0, 1e-9);
+    assert_float_equal(sum.memory, 10, 1e-9);
+    assert_float_equal(sum.timed, 40, 1e-9);
+    line_sources_join(&sum, &all);
+    line_sources_join(&sum, &all);
+    assert_float_equal(all.accesses, 4, 1e-9);
+    assert_float_equal(all.lines, 0.4, 1e-9);
+    assert_float_equal(all.scattered, 0.24, 1e-9);
+    assert_float_equal(all.memory, 20, 1e-9);
+    assert_float_equal(all.timed, 80, 1e-9);
+    assert_float_equal(all.bursts, 2, 1e-9);
 }
 
 static void without_readings_the_range_is_wide(void **state)
@@ -547,6 +608,8 @@ int main(void)
         cmocka_unit_test(each_loop_has_lines_of_its_own),
         cmocka_unit_test(caches_that_lines_come_from),
         cmocka_unit_test(sources_are_shares_of_new_lines),
+        cmocka_unit_test(timed_lines_say_what_is_in_memory),
+        cmocka_unit_test(timed_lines_add_up),
         cmocka_unit_test(loops_have_sources_of_their_own),
         cmocka_unit_test(new_lines_are_those_of_equal_times),
         cmocka_unit_test(without_readings_the_range_is_wide),

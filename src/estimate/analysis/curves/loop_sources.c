@@ -21,10 +21,8 @@ static struct new_lines *new_lines_of(const struct analysis *analysis, struct ne
 
             line_sources_add(record, &of[loop_rates_find(rates, p, record->loop)]);
         }
-    for (size_t i = 0; i < rates->count; i++) {
-        all->accesses += of[i].accesses;
-        all->lines += of[i].lines;
-    }
+    for (size_t i = 0; i < rates->count; i++)
+        line_sources_join(&of[i], all);
     return of;
 }
 

@@ -115,7 +115,8 @@ static void add_burst(const struct profile *profile, const struct record_progres
         }
         if (variable->kind != PROGRESS_MODEL)
             continue;
-        accesses = variable->accesses;
+        if (variable->place <= PROGRESS_NEW_LINES)
+            accesses = variable->accesses;
         if (variable->place == PROGRESS_HELD_CYCLES)
             cycles.held = variable->within;
         else if (variable->place == PROGRESS_NEAR_CYCLES)

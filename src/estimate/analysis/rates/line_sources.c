@@ -21,29 +21,68 @@ void line_source_bytes(const struct profile *profile, double bytes[LINE_SOURCE_S
     }
 }
 
+/* So many lines what the curve says counts as, beside those that were timed (1 to 16: the same). */
+static const double lines_of_curve = 4;
+/* Cycles by which a line is later from memory than from the second cache, if nothing hides it. */
+static const double scattered_cycles = 350 - PROGRESS_NEAR_LATENCY;
+static const double sequence_cycles = 50 - PROGRESS_NEAR_LATENCY;
+
 const struct line_sources line_sources_usual = {.second = 0.5, .third = 0.2, .memory = 0.05};
+
+/* What the burst's model says; all 0: it has none. */
+static struct progress_variable model_says(const struct record_progress *record, uint64_t place)
+{
+    for (uint32_t k = 0; k < record->count; k++)
+        if (record->variables[k].kind == PROGRESS_MODEL && record->variables[k].place == place)
+            return record->variables[k];
+    return (struct progress_variable){0};
+}
 
 void line_sources_add(const struct record_progress *record, struct new_lines *sum)
 {
-    double held = 0, lines = 0, of = 0;
+    const struct progress_variable held = model_says(record, PROGRESS_HELD_CYCLES);
+    const struct progress_variable memory = model_says(record, PROGRESS_MEMORY_LINES);
 
-    for (uint32_t k = 0; k < record->count; k++) {
-        const struct progress_variable *variable = &record->variables[k];
-
-        if (variable->kind != PROGRESS_MODEL)
-            continue;
-        if (variable->place == PROGRESS_HELD_CYCLES)
-            held = variable->within;
-        else if (variable->place == PROGRESS_NEW_LINES)
-            lines = variable->within;
-        of = variable->accesses;
-    }
     /* Bursts stand for times: in that of one code has so many accesses. */
-    if (held > 0) {
-        sum->accesses += of / held;
-        sum->lines += lines / held;
-        sum->bursts++;
-    }
+    if (held.within <= 0)
+        return;
+    sum->accesses += held.accesses / held.within;
+    sum->lines += model_says(record, PROGRESS_NEW_LINES).within / held.within;
+    sum->scattered += model_says(record, PROGRESS_SCATTERED_LINES).within / held.within;
+    sum->bursts++;
+    sum->timed += memory.accesses;
+    sum->memory += memory.within;
+}
+
+void line_sources_join(const struct new_lines *lines, struct new_lines *sum)
+{
+    sum->accesses += lines->accesses;
+    sum->lines += lines->lines;
+    sum->bursts += lines->bursts;
+    sum->scattered += lines->scattered;
+    sum->memory += lines->memory;
+    sum->timed += lines->timed;
+}
+
+/* The share of scattered lines that come from memory, by those that were timed, among which what
+ * the curve says counts as a few. It is more than a cache of that size would miss: others use the
+ * last cache as well, and where a page has to be looked up a line is as late as one from memory. */
+static double scattered_from_memory(const struct new_lines *lines, double by_curve)
+{
+    return (lines->memory + lines_of_curve * by_curve) / (lines->timed + lines_of_curve);
+}
+
+/* Of all lines. Those in sequence, which are prefetched, are where the curve says. Each kind counts
+ * by what a line of it costs the model more from memory than from the second cache. */
+static double from_memory(const struct new_lines *lines, double by_curve)
+{
+    double scattered = lines->scattered * scattered_cycles;
+    double in_sequence = (lines->lines - lines->scattered) * sequence_cycles;
+
+    if (lines->timed <= 0 || scattered <= 0)
+        return by_curve;
+    return (scattered * scattered_from_memory(lines, by_curve) + in_sequence * by_curve) /
+           (scattered + in_sequence);
 }
 
 struct line_sources line_sources_of(const struct new_lines *new_lines,
@@ -54,7 +93,9 @@ struct line_sources line_sources_of(const struct new_lines *new_lines,
 
     sources.second = fmin(1, misses[0] / per_access);
     sources.third = fmin(sources.second, misses[1] / per_access);
-    sources.memory = fmin(sources.third, misses[2] / per_access);
+    sources.memory = from_memory(new_lines, fmin(sources.third, misses[2] / per_access));
+    sources.third = fmax(sources.third, sources.memory);
+    sources.second = fmax(sources.second, sources.memory);
     return sources;
 }
 

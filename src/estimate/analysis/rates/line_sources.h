@@ -2,7 +2,9 @@
 /*
  * Where the lines come from that the modelled processor has to wait for. Bursts know which accesses
  * go to lines that were not used in the thousands of accesses before; the curve knows how many
- * accesses miss in caches of usual sizes. docs/estimators.md, section 1.
+ * accesses miss in the caches of the machine; and loads that were timed tell which lines were in
+ * memory. A last cache that other programs use as well holds less than the curve takes it to.
+ * docs/estimators.md, section 1.
  */
 #ifndef REUSE_ANALYSIS_LINE_SOURCES_H
 #define REUSE_ANALYSIS_LINE_SOURCES_H
@@ -50,10 +52,15 @@ struct program_line_sources line_sources_copy(const struct program_line_sources 
 struct new_lines {
     double accesses, lines;
     double bursts;
+    double scattered;     /* of the lines, those next to none that was used lately */
+    double timed, memory; /* such lines whose loads were timed, and of these from memory; in all */
 };
 
 /* Adds what a record says; nothing if its burst was not modelled. */
 void line_sources_add(const struct record_progress *, struct new_lines *);
+
+/* Adds what was added to another. */
+void line_sources_join(const struct new_lines *, struct new_lines *sum);
 
 /* Whether some burst of the profiles was modelled. */
 bool line_sources_are_told(const struct profile *const *profiles, size_t profile_count);
