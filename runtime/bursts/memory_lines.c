@@ -35,6 +35,7 @@ void memory_lines_begin(struct memory_lines *lines, struct interpreter *interpre
         return;
     lines->times.pipeline = pipeline;
     lines->times.count = 0;
+    lines->times.spent = 0;
     lines->begun_ns = monotonic_ns();
     lines->begun_ticks = arch_ticks();
     interpreter_time(interpreter, &lines->times);

@@ -62,6 +62,21 @@ static void room_is_bounded(void **state)
     assert_int_equal(times.count, LINE_TIMES_MAX);
 }
 
+static void ticks_are_bounded(void **state)
+{
+    (void)state;
+#ifndef __x86_64__
+    skip();
+#endif
+    begin();
+    line_times_load(&times, line_of(0));
+    assert_int_equal(times.count, 1);
+    assert_in_range(times.spent, times.ticks[0], UINT32_MAX);
+    times.spent = LINE_TIMES_TICKS;
+    line_times_load(&times, line_of(1));
+    assert_int_equal(times.count, 1);
+}
+
 #ifdef __x86_64__
 static int compare(const void *left, const void *right)
 {
@@ -102,6 +117,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_scattered_lines_are_timed),
         cmocka_unit_test(room_is_bounded),
+        cmocka_unit_test(ticks_are_bounded),
         cmocka_unit_test(lines_of_memory_take_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

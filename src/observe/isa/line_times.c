@@ -56,7 +56,7 @@ void line_times_load(struct line_times *times, uint64_t address)
     uint64_t line = address >> LINE_SHIFT, first, again;
     bool wanted;
 
-    if (times->count == LINE_TIMES_MAX)
+    if (times->count == LINE_TIMES_MAX || times->spent >= LINE_TIMES_TICKS)
         return;
     wanted = is_wanted(times, line, address);
     fence();
@@ -66,6 +66,7 @@ void line_times_load(struct line_times *times, uint64_t address)
     again = ticks_of_load(address);
     if (first > UINT32_MAX || again > UINT32_MAX)
         return;
+    times->spent += first + again;
     times->recent[times->count % LINE_TIMES_RECENT] = line;
     times->ticks[times->count++] = first > again ? (uint32_t)(first - again) : 0;
 }

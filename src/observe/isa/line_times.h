@@ -9,7 +9,9 @@
  * interpreted it has far more time for that.
  *
  * The processor must not begin a load before it is decided whether it is timed: what it loads on a
- * mispredicted path is in the caches by then. So all loads wait at a fence, some 10 ns.
+ * mispredicted path is in the caches by then. So all loads wait at a fence, some 10 ns. A line
+ * takes some 0.2 us, and more where a hypervisor reads the clock for its guest: so what may be
+ * spent is bounded.
  *
  * Pure; no allocation; signal-safe. Nothing is timed where the clock is too coarse (A64).
  */
@@ -23,12 +25,14 @@ struct pipeline;
 enum {
     LINE_TIMES_MAX = 64,
     LINE_TIMES_RECENT = 8, /* a power of two: lines of the block under way */
+    LINE_TIMES_TICKS = 200000,
 };
 
 /* All 0, but for pipeline, at first. */
 struct line_times {
     const struct pipeline *pipeline; /* says which lines were used lately, up to the block before */
     uint32_t count;
+    uint64_t spent;                 /* ticks; from LINE_TIMES_TICKS on nothing more is timed */
     uint32_t ticks[LINE_TIMES_MAX]; /* of the processor's clock, beyond those of a line at hand */
     uint64_t recent[LINE_TIMES_RECENT]; /* numbers of the last lines timed */
 };
