@@ -25,6 +25,7 @@ static atomic_uint_fast64_t all_lines, all_ns;
 void memory_lines_clear(struct memory_lines *lines)
 {
     lines->timed = lines->from_memory = 0;
+    lines->memory_ns = 0;
     lines->begun_ticks = 0;
 }
 
@@ -43,7 +44,7 @@ void memory_lines_begin(struct memory_lines *lines, struct interpreter *interpre
 
 void memory_lines_end(struct memory_lines *lines, struct interpreter *interpreter)
 {
-    uint64_t ticks = arch_ticks() - lines->begun_ticks, ns = 0;
+    uint64_t ticks = arch_ticks() - lines->begun_ticks;
     double ns_per_tick;
 
     if (lines->begun_ticks == 0)
@@ -58,10 +59,10 @@ void memory_lines_end(struct memory_lines *lines, struct interpreter *interprete
         if (taken < MEMORY_NS || taken >= INTERRUPTED_NS)
             continue;
         lines->from_memory++;
-        ns += (uint64_t)taken;
+        lines->memory_ns += (uint64_t)taken;
     }
     atomic_fetch_add_explicit(&all_lines, lines->from_memory, memory_order_relaxed);
-    atomic_fetch_add_explicit(&all_ns, ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&all_ns, lines->memory_ns, memory_order_relaxed);
 }
 
 struct memory_latency memory_lines_latency(void)

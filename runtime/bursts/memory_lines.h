@@ -21,6 +21,7 @@ struct memory_lines {
     struct line_times times;
     uint64_t begun_ns, begun_ticks; /* the clock that they are timed by; 0: nothing is timed */
     uint32_t timed, from_memory;    /* lines */
+    uint64_t memory_ns;             /* that those from memory took longer, all together */
 };
 
 /* None is known yet. */

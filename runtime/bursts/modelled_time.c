@@ -134,5 +134,7 @@ unsigned modelled_time_list(const struct scratch *scratch, struct progress_varia
     variables[5] = of_model(PROGRESS_SCATTERED_LINES, time.accesses, time.scattered);
     variables[6] =
         of_model(PROGRESS_MEMORY_LINES, scratch->lines.timed, scratch->lines.from_memory);
+    variables[7] =
+        of_model(PROGRESS_MEMORY_NS, scratch->lines.from_memory, (double)scratch->lines.memory_ns);
     return MODELLED_TIME_VARIABLES;
 }

@@ -14,7 +14,7 @@
 
 struct scratch;
 
-enum { MODELLED_TIME_VARIABLES = 7 };
+enum { MODELLED_TIME_VARIABLES = 8 };
 
 /* As rate_follow_begin(), rate_follow() and rate_follow_end(), which call them. */
 void modelled_time_follow_begin(struct scratch *);

@@ -370,16 +370,17 @@ static void test_costs(void **state)
     struct machine machine = {
         .levels = 2, .caches = {{.level = 1, .bytes = 32768}, {.level = 2, .bytes = 1 << 20}}};
     const double ratios[] = {0.5, 0.1};
+    const struct timed_lines nothing = {0};
     struct access_costs costs;
     char *text;
 
     (void)state;
-    access_costs_of(&machine, &costs);
+    access_costs_of(&machine, nothing, &costs);
     assert_false(costs.described);
     machine.caches[0].latency_ns = 1;
     machine.caches[1].latency_ns = 5;
     machine.memory_latency_ns = 105;
-    access_costs_of(&machine, &costs);
+    access_costs_of(&machine, nothing, &costs);
     assert_true(costs.described);
     /* Half of the accesses wait 4 ns longer, a tenth another 100. */
     assert_true(fabs(access_cost_of_misses(&costs, ratios, (struct line_reach){.waited = 1}) - 12) <
@@ -399,11 +400,40 @@ static void test_costs(void **state)
                         "last assumed)");
     free(text);
     machine.core_latency_ns = 60;
-    access_costs_of(&machine, &costs);
+    access_costs_of(&machine, nothing, &costs);
     text = access_costs_text(&costs, &machine);
     assert_string_equal(text,
                         "L2 5, memory 105, another core 60 ns (of the machine's description)");
     free(text);
+}
+
+/* 100 loads from memory took 120 ns longer than one at hand; of what would have hit in the third
+ * cache half came from there. */
+static void latencies_are_those_timed_in_the_run(void **state)
+{
+    const struct machine machine = {.levels = 3,
+                                    .caches = {{.level = 1, .latency_ns = 1},
+                                               {.level = 2, .latency_ns = 4},
+                                               {.level = 3, .latency_ns = 21}},
+                                    .memory_latency_ns = 90};
+    struct timed_lines timed = {400, 100, 120, 0.5};
+    struct access_costs costs;
+    char *text;
+
+    (void)state;
+    access_costs_of(&machine, timed, &costs);
+    assert_float_equal(costs.latency_ns[3], 121, 1e-9);
+    assert_float_equal(costs.latency_ns[2], 71, 1e-9);
+    assert_float_equal(costs.latency_ns[1], 4, 1e-9);
+    text = access_costs_text(&costs, &machine);
+    assert_string_equal(text,
+                        "L2 4, L3 71, memory 121, another core 100 ns (L3 and memory: 400 loads "
+                        "timed in the run; else of the machine's description)");
+    free(text);
+    timed.memory = 3; /* too few */
+    access_costs_of(&machine, timed, &costs);
+    assert_float_equal(costs.latency_ns[3], 90, 1e-9);
+    assert_float_equal(costs.latency_ns[2], 21, 1e-9);
 }
 
 static void test_paragraphs(void **state)
@@ -552,6 +582,7 @@ int main(void)
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_costs),
+        cmocka_unit_test(latencies_are_those_timed_in_the_run),
         cmocka_unit_test(test_paragraphs),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_order),

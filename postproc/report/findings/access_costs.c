@@ -20,7 +20,28 @@ static const double overlapped_hit_ns = 0.5;
 /* Lines that follow each other are prefetched: 64 bytes at some 10 GB/s rather than 90 ns. */
 static const double in_order_part = 0.08;
 
-void access_costs_of(const struct machine *machine, struct access_costs *costs)
+enum { THIRD = 2 };
+
+/* Fewer loads from memory do not tell how long one takes. */
+static const double memory_loads_min = 16;
+
+/* What was timed in the run counts more than what is known of the machine: neighbours use the last
+ * cache and the memory, too. */
+static void measure_in_run(struct timed_lines timed, struct access_costs *costs)
+{
+    double *memory = &costs->latency_ns[costs->levels];
+
+    if (timed.memory < memory_loads_min)
+        return;
+    costs->timed = timed.timed;
+    *memory = costs->latency_ns[0] + timed.memory_ns;
+    if (costs->levels == THIRD + 1)
+        costs->latency_ns[THIRD] +=
+            timed.third_from_memory * fmax(0, *memory - costs->latency_ns[THIRD]);
+}
+
+void access_costs_of(const struct machine *machine, struct timed_lines timed,
+                     struct access_costs *costs)
 {
     enum { COMMON = sizeof(common_ns) / sizeof(*common_ns) };
 
@@ -42,6 +63,7 @@ void access_costs_of(const struct machine *machine, struct access_costs *costs)
     }
     costs->latency_ns[machine->levels] =
         machine->memory_latency_ns > 0 ? machine->memory_latency_ns : common_memory_ns;
+    measure_in_run(timed, costs);
 }
 
 double access_cost_of_misses(const struct access_costs *costs, const double *miss_ratios,
@@ -60,9 +82,26 @@ double access_cost_of_misses(const struct access_costs *costs, const double *mis
     return (reach.in_order ? costs->in_order * sum : sum) + crowded;
 }
 
+/* Where the latencies come from; static storage or of *text, which the caller frees. */
+static const char *source_of(const struct access_costs *costs, const struct machine *machine,
+                             char **text)
+{
+    const char *source = costs->measured    ? "measured"
+                         : costs->described ? "of the machine's description"
+                                            : "assumed";
+
+    if (costs->timed > 0)
+        return *text = format_string(
+                   "%s%.0f loads timed in the run; else %s",
+                   costs->levels > THIRD ? "L3 and memory: " : "memory: ", costs->timed, source);
+    if ((costs->measured || costs->described) && !(machine->core_latency_ns > 0))
+        return *text = format_string("%s; the last assumed", source);
+    return source;
+}
+
 char *access_costs_text(const struct access_costs *costs, const struct machine *machine)
 {
-    char *text = copy_string(""), *longer;
+    char *text = copy_string(""), *longer, *own = NULL;
 
     for (size_t i = 1; i < costs->levels; i++) {
         longer =
@@ -70,14 +109,10 @@ char *access_costs_text(const struct access_costs *costs, const struct machine *
         free(text);
         text = longer;
     }
-    longer = format_string("%smemory %.3g, another core %.3g ns (%s%s)", text,
+    longer = format_string("%smemory %.3g, another core %.3g ns (%s)", text,
                            costs->latency_ns[costs->levels], costs->transfer_ns,
-                           costs->measured    ? "measured"
-                           : costs->described ? "of the machine's description"
-                                              : "assumed",
-                           (costs->measured || costs->described) && !(machine->core_latency_ns > 0)
-                               ? "; the last assumed"
-                               : "");
+                           source_of(costs, machine, &own));
+    free(own);
     free(text);
     return longer;
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "analysis/analysis.h"
 #include "machine/machine.h"
 
 struct access_costs {
@@ -20,9 +21,11 @@ struct access_costs {
     double transfer_ns; /* a line that comes from another core */
     bool described;     /* by the machine's description; else common values are assumed */
     bool measured;      /* on the run's host (machine/kept.h) */
+    double timed; /* loads by which memory, and the third cache, were measured in the run; 0: not */
 };
 
-void access_costs_of(const struct machine *, struct access_costs *);
+/* timed: of the run, on that machine. */
+void access_costs_of(const struct machine *, struct timed_lines timed, struct access_costs *);
 
 /* How code comes to the lines that are not in the innermost cache. */
 struct line_reach {

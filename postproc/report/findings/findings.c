@@ -331,7 +331,7 @@ const struct findings *findings_of(struct model *model)
     if (model->findings != NULL)
         return model->findings;
     findings = model->findings = allocate_zeroed(1, sizeof(*findings));
-    access_costs_of(&model->machine, &findings->costs);
+    access_costs_of(&model->machine, model_timed_lines(model), &findings->costs);
     findings->cpu_ns = cpu_time_of(model);
     findings->silent = burst_time_silent(model);
     findings->timed = !model->exact && findings->cpu_ns > 0;

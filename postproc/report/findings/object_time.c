@@ -93,7 +93,7 @@ struct estimate *object_time_of_ranking(struct model *model, const struct rankin
 
     if (model->exact || model->machine.levels == 0)
         return NULL;
-    access_costs_of(&model->machine, &costs);
+    access_costs_of(&model->machine, model_timed_lines(model), &costs);
     parts = allocate_zeroed(ranking->count + 1, sizeof(*parts));
     find_costs(model, &costs, ranking, parts);
     parts[ranking->count].cost_ns = (struct estimate){costs.hit_ns, costs.hit_ns, costs.hit_ns};

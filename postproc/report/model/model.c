@@ -366,6 +366,12 @@ bool model_counts(const struct model *model, size_t profile,
                                           : span_is_named(model, profile, histogram->region_id);
 }
 
+struct timed_lines model_timed_lines(const struct model *model)
+{
+    return model->options->machine == NULL ? analysis_timed_lines(model->analysis)
+                                           : (struct timed_lines){0};
+}
+
 size_t model_focus_level(const struct model *model)
 {
     return model->machine.levels > 1 ? 1 : 0;

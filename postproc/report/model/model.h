@@ -227,6 +227,9 @@ const struct ranking *model_rank(struct model *, struct grouping *);
 /* Threads that make as many accesses as the busiest one would, in the profile with most of them. */
 double model_busy_threads(struct model *);
 
+/* Of the run; all 0 if the report is about another machine than that of the run. */
+struct timed_lines model_timed_lines(const struct model *);
+
 /* The level whose misses decide what is worth looking at: the second one if there are two. */
 size_t model_focus_level(const struct model *);
 

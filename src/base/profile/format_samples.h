@@ -303,6 +303,9 @@ enum progress_model {
      * from memory. */
     PROGRESS_SCATTERED_LINES = 5,
     PROGRESS_MEMORY_LINES = 6,
+    /* Of so many from memory in `accesses`, what they took longer than a line in the first cache:
+     * ns, all together. */
+    PROGRESS_MEMORY_NS = 7,
 };
 
 /* Cycles by which a line that was not used lately is later by PROGRESS_NEAR_CYCLES than by

@@ -218,6 +218,11 @@ bool analysis_is_of(const struct analysis *analysis, const struct profile *const
 
 /* The curves rest on how fast loops are, and that on where their lines come from, which the curves
  * know: they are estimated twice. */
+struct timed_lines analysis_timed_lines(const struct analysis *analysis)
+{
+    return analysis->line_sources.timed;
+}
+
 static struct program_line_sources line_sources(const struct profile *const *profiles,
                                                 size_t profile_count,
                                                 const struct analysis_options *options)

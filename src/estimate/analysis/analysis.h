@@ -69,6 +69,19 @@ bool analysis_has_source(const struct profile *const *profiles, size_t profile_c
                          enum analysis_source);
 uint32_t analysis_line_size(const struct analysis *);
 
+/*
+ * What bursts timed of loads of lines that were not used lately, nor one next to them
+ * (docs/measuring-the-rate.md, "Timed lines"). All 0 where nothing was timed.
+ */
+struct timed_lines {
+    double timed, memory; /* such loads; of these, from memory */
+    double memory_ns;     /* that one from memory took longer than one in the first cache */
+    /* Of such lines that the curve has hit in the third cache, the part that came from memory, 0 to
+     * 1: others use that cache as well, or pages had to be looked up. */
+    double third_from_memory;
+};
+struct timed_lines analysis_timed_lines(const struct analysis *);
+
 /* Caches that threads were seen to share, in all processes; of private ones: threads. Exact
  * profiles count one for all threads. */
 size_t analysis_group_count(const struct analysis *);

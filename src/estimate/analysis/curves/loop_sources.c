@@ -101,7 +101,8 @@ bool analysis_find_sources(const struct analysis *analysis, struct program_line_
     analysis_miss_ratios(analysis, (struct subset){0}, bytes, LINE_SOURCE_SIZES, whole);
     known = all.lines > 0 && !isnan(whole[0]);
     if (known) {
-        *out = (struct program_line_sources){.rest = line_sources_of(&all, whole)};
+        *out = (struct program_line_sources){.rest = line_sources_of(&all, whole),
+                                             .timed = timed_lines_of(&all, whole)};
         find_loops(analysis, of, bytes, out);
     }
     free(of);

@@ -52,6 +52,7 @@ void line_sources_add(const struct record_progress *record, struct new_lines *su
     sum->bursts++;
     sum->timed += memory.accesses;
     sum->memory += memory.within;
+    sum->memory_ns += model_says(record, PROGRESS_MEMORY_NS).within;
 }
 
 void line_sources_join(const struct new_lines *lines, struct new_lines *sum)
@@ -61,6 +62,7 @@ void line_sources_join(const struct new_lines *lines, struct new_lines *sum)
     sum->bursts += lines->bursts;
     sum->scattered += lines->scattered;
     sum->memory += lines->memory;
+    sum->memory_ns += lines->memory_ns;
     sum->timed += lines->timed;
 }
 
@@ -85,18 +87,43 @@ static double from_memory(const struct new_lines *lines, double by_curve)
            (scattered + in_sequence);
 }
 
-struct line_sources line_sources_of(const struct new_lines *new_lines,
-                                    const double misses[LINE_SOURCE_SIZES])
+/* By the curve alone. */
+static struct line_sources sources_by_curve(const struct new_lines *lines,
+                                            const double misses[LINE_SOURCE_SIZES])
 {
-    double per_access = new_lines->lines / new_lines->accesses;
+    double per_access = lines->lines / lines->accesses;
     struct line_sources sources;
 
     sources.second = fmin(1, misses[0] / per_access);
     sources.third = fmin(sources.second, misses[1] / per_access);
-    sources.memory = from_memory(new_lines, fmin(sources.third, misses[2] / per_access));
+    sources.memory = fmin(sources.third, misses[2] / per_access);
+    return sources;
+}
+
+struct line_sources line_sources_of(const struct new_lines *lines,
+                                    const double misses[LINE_SOURCE_SIZES])
+{
+    struct line_sources sources = sources_by_curve(lines, misses);
+
+    sources.memory = from_memory(lines, sources.memory);
     sources.third = fmax(sources.third, sources.memory);
     sources.second = fmax(sources.second, sources.memory);
     return sources;
+}
+
+struct timed_lines timed_lines_of(const struct new_lines *lines,
+                                  const double misses[LINE_SOURCE_SIZES])
+{
+    struct line_sources by_curve = sources_by_curve(lines, misses);
+    struct timed_lines timed = {.timed = lines->timed, .memory = lines->memory};
+    double in_third = by_curve.third - by_curve.memory;
+
+    if (lines->memory > 0)
+        timed.memory_ns = lines->memory_ns / lines->memory;
+    if (lines->timed > 0 && in_third > 0)
+        timed.third_from_memory =
+            fmin(1, fmax(0, lines->memory / lines->timed - by_curve.memory) / in_third);
+    return timed;
 }
 
 static int compare_loops(const void *left, const void *right)

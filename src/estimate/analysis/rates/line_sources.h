@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analysis/analysis.h"
 #include "profile/reader.h"
 
 /* Of the accesses to lines not used lately, the shares whose line comes from the second cache or
@@ -37,6 +38,7 @@ struct loop_line_sources {
 
 struct program_line_sources {
     struct line_sources rest;
+    struct timed_lines timed;        /* of the whole */
     struct loop_line_sources *loops; /* ascending */
     size_t count;
 };
@@ -53,6 +55,7 @@ struct new_lines {
     double accesses, lines;
     double bursts;
     double scattered;     /* of the lines, those next to none that was used lately */
+    double memory_ns;     /* that those from memory took longer than one in the first cache */
     double timed, memory; /* such lines whose loads were timed, and of these from memory; in all */
 };
 
@@ -68,5 +71,6 @@ bool line_sources_are_told(const struct profile *const *profiles, size_t profile
 /* From those, lines > 0, and misses per access at line_source_bytes(). */
 struct line_sources line_sources_of(const struct new_lines *,
                                     const double misses[LINE_SOURCE_SIZES]);
+struct timed_lines timed_lines_of(const struct new_lines *, const double misses[LINE_SOURCE_SIZES]);
 
 #endif
