@@ -6,6 +6,7 @@
 
 #include "arch/arch.h"
 #include "isa/interpreter.h"
+#include "own/clock.h"
 #include "perf_events/timebase.h"
 #include "recording/tape.h"
 
@@ -32,7 +33,7 @@ void memory_lines_clear(struct memory_lines *lines)
 void memory_lines_begin(struct memory_lines *lines, struct interpreter *interpreter,
                         const struct pipeline *pipeline)
 {
-    if (tape_mode != TAPE_OFF)
+    if (tape_mode != TAPE_OFF || !clock_has_counter())
         return;
     lines->times.pipeline = pipeline;
     lines->times.count = 0;
@@ -44,11 +45,12 @@ void memory_lines_begin(struct memory_lines *lines, struct interpreter *interpre
 
 void memory_lines_end(struct memory_lines *lines, struct interpreter *interpreter)
 {
-    uint64_t ticks = arch_ticks() - lines->begun_ticks;
+    uint64_t ticks;
     double ns_per_tick;
 
     if (lines->begun_ticks == 0)
         return;
+    ticks = arch_ticks() - lines->begun_ticks;
     interpreter_time(interpreter, NULL);
     ns_per_tick = ticks > 0 ? (double)(monotonic_ns() - lines->begun_ns) / (double)ticks : 0;
     lines->begun_ticks = 0;

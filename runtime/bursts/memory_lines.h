@@ -28,7 +28,7 @@ struct memory_lines {
 void memory_lines_clear(struct memory_lines *);
 
 /* From here on to the end loads are timed; the pipeline is told of them. Not in a run that is
- * recorded or repeated. */
+ * recorded or repeated, nor where the processor's clock must not be read. */
 void memory_lines_begin(struct memory_lines *, struct interpreter *, const struct pipeline *);
 void memory_lines_end(struct memory_lines *, struct interpreter *);
 

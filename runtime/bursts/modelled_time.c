@@ -7,6 +7,7 @@
 #include "bursts/processor_speed.h"
 #include "bursts/thread.h"
 #include "memory/scratch.h"
+#include "own/clock.h"
 #include "process/settings.h"
 #include "recording/tape.h"
 
@@ -74,7 +75,7 @@ static struct pipeline_costs costs(const struct burst *burst)
 {
     struct pipeline_costs costs = pipeline_usual_costs;
 
-    if (tape_mode == TAPE_OFF) {
+    if (tape_mode == TAPE_OFF && clock_has_counter()) {
         costs = costs_measured(burst);
         costs.memory = memory_cost();
     }

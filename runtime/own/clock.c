@@ -32,6 +32,7 @@ typedef long cpu_function(unsigned *cpu, unsigned *node, void *unused);
 /* Written by clock_begin(), and by clock_avoid_counter(). */
 static clock_function *kernel_clock;
 static cpu_function *kernel_cpu;
+static bool avoids_counter;
 
 /* Of the kernel's object, whose header is there. */
 static bool read_symbols(uint64_t base, struct loaded_symbols *symbols)
@@ -67,6 +68,12 @@ void clock_begin(void)
 void clock_avoid_counter(void)
 {
     __atomic_store_n(&kernel_clock, NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&avoids_counter, true, __ATOMIC_RELAXED);
+}
+
+bool clock_has_counter(void)
+{
+    return !__atomic_load_n(&avoids_counter, __ATOMIC_RELAXED);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time)
