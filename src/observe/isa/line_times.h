@@ -23,7 +23,7 @@
 struct pipeline;
 
 enum {
-    LINE_TIMES_MAX = 64,
+    LINE_TIMES_MAX = 32,
     LINE_TIMES_RECENT = 8, /* a power of two: lines of the block under way */
     LINE_TIMES_TICKS = 200000,
 };
