@@ -89,10 +89,10 @@
  *     void arch_store(unsigned turns)
  *         So many times ARCH_UNROLLED stores of the same word.
  *
- *     void arch_drawn_branches(unsigned turns)
- *     void arch_foreseen_branches(unsigned turns)
- *         Conditional branches, one a turn, which the sign of what is drawn decides by a
- *         multiplication and an addition, and the sign of 0, beside the same.
+ *     void arch_branches(unsigned turns, struct arch_draw, uint64_t mask)
+ *         Conditional branches, one a turn, each of which the sign of a draw decides, as far as it
+ *         is in the mask: by a multiplication, an addition and a comparison. arch_drawn_branches()
+ *         and arch_foreseen_branches() are those by the draw and by the sign of 0.
  *
  *     void arch_load_lines(const unsigned char *, size_t step, unsigned lines)
  *         Loads, of which none waits for another, of bytes that far apart; has all when it returns.
@@ -114,10 +114,36 @@ struct arch_saved {
     uint64_t ip, stack_pointer, frame_pointer, link;
 };
 
+enum { ARCH_JUMPS = 32, ARCH_FAR_JUMPS = 512 };
+
+/* Of a linear congruence modulo 2^64. */
+struct arch_draw {
+    uint64_t state, factor, step;
+};
+
 #if defined(__x86_64__)
 #include "arch/x86_64.h"
 #elif defined(__aarch64__)
 #include "arch/aarch64.h"
 #endif
+
+/* From a place that no call was at before: processors learn what repeats. Factor and step are those
+ * of Knuth's MMIX. */
+static inline struct arch_draw arch_draw_anew(void)
+{
+    return (struct arch_draw){.state = arch_ticks(),
+                              .factor = UINT64_C(6364136223846793005),
+                              .step = UINT64_C(1442695040888963407)};
+}
+
+static inline void arch_drawn_branches(unsigned turns)
+{
+    arch_branches(turns, arch_draw_anew(), UINT64_MAX);
+}
+
+static inline void arch_foreseen_branches(unsigned turns)
+{
+    arch_branches(turns, arch_draw_anew(), 0);
+}
 
 #endif

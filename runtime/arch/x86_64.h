@@ -115,8 +115,6 @@ static inline void arch_forward(unsigned turns)
                      : "cc");
 }
 
-enum { ARCH_JUMPS = 32, ARCH_FAR_JUMPS = 512 };
-
 static inline void arch_jump(unsigned turns)
 {
     __asm__ volatile("1: .rept 32\n\tjmp 2f\n\t.balign 16\n2:\n\t.endr\n\tdec %0\n\tjnz 1b"
@@ -143,27 +141,13 @@ static inline void arch_store(unsigned turns)
                      : "cc");
 }
 
-/* Of a linear congruence (Knuth's MMIX), from a place that no call was at before. */
-static inline void arch_branches(unsigned turns, uint64_t drawn_mask)
+static inline void arch_branches(unsigned turns, struct arch_draw draw, uint64_t mask)
 {
-    const uint64_t factor = UINT64_C(6364136223846793005), step = UINT64_C(1442695040888963407);
-    uint64_t draw = arch_ticks();
-
     __asm__ volatile("1: imul %2, %1\n\tadd %3, %1\n\ttest %1, %4\n\tjs 2f\n\tnop\n2:\n\t"
                      "dec %0\n\tjnz 1b"
-                     : "+r"(turns), "+r"(draw)
-                     : "r"(factor), "r"(step), "r"(drawn_mask)
+                     : "+r"(turns), "+r"(draw.state)
+                     : "r"(draw.factor), "r"(draw.step), "r"(mask)
                      : "cc");
-}
-
-static inline void arch_drawn_branches(unsigned turns)
-{
-    arch_branches(turns, UINT64_MAX);
-}
-
-static inline void arch_foreseen_branches(unsigned turns)
-{
-    arch_branches(turns, 0);
 }
 
 static inline void arch_load_lines(const unsigned char *memory, size_t step, unsigned lines)

@@ -17,6 +17,7 @@ enum {
     LOOP = 2,        /* instructions of a turn that count it */
     JUMP_TURNS = 16, /* of ARCH_JUMPS: 0.3 us and more */
     FAR_JUMP_TURNS = 2,
+    COST_MAX = 200 * PIPELINE_CYCLE, /* what takes longer was interrupted */
     DRAWS = 512,
     DRAW = 4, /* cycles: a multiplication and an addition */
     DRAW_LATENCY = DRAW + 2,
@@ -24,7 +25,7 @@ enum {
     /* Lines of other pages, at other places in them: what prefetches finds nothing to go by. Two to
      * a page. */
     SCATTERED_STEP = PROCESSOR_PAGE / 2 + 3 * LINE,
-    SCATTERED_LINES = 30,
+    SCATTERED_LINES = PROCESSOR_PAGES * PROCESSOR_PAGE / SCATTERED_STEP,
     STREAMED_LINES = 2 * PROCESSOR_PAGE / LINE,
 };
 
@@ -101,9 +102,9 @@ struct pipeline_width processor_width(void)
  * that of one. */
 static uint32_t each(uint64_t ns, unsigned number, double addition_ns, uint32_t unknown)
 {
-    return ns > 0 && addition_ns > 0
-               ? (uint32_t)((double)ns * PIPELINE_CYCLE / (number * addition_ns))
-               : unknown;
+    double parts = addition_ns > 0 ? (double)ns * PIPELINE_CYCLE / (number * addition_ns) : 0;
+
+    return parts > 0 && parts < COST_MAX ? (uint32_t)parts : unknown;
 }
 
 /* The ns in which a byte of each of so many lines is loaded, in the fastest round; they lie `step`
@@ -133,11 +134,10 @@ static uint32_t refill(double addition_ns)
 {
     uint64_t drawn = time_of(arch_drawn_branches, DRAWS, QUICK_ROUNDS);
     uint64_t foreseen = time_of(arch_foreseen_branches, DRAWS, QUICK_ROUNDS);
-    double cycles = drawn > foreseen ? 2 * (double)(drawn - foreseen) / (DRAWS * addition_ns) : 0;
-    double refilled = cycles - (DRAW_LATENCY - DRAW);
+    const uint32_t begins = (DRAW_LATENCY - DRAW) * PIPELINE_CYCLE;
+    uint32_t all = each(drawn > foreseen ? drawn - foreseen : 0, DRAWS / 2, addition_ns, 0);
 
-    return refilled > 0 && addition_ns > 0 ? (uint32_t)(refilled * PIPELINE_CYCLE)
-                                           : pipeline_usual_costs.refill;
+    return all > begins ? all - begins : pipeline_usual_costs.refill;
 }
 
 struct pipeline_costs processor_costs(const unsigned char *memory)

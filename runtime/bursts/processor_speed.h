@@ -25,7 +25,8 @@ struct pipeline_pace processor_pace(struct pipeline_width width);
 
 /* What branches, stores and lines of memory cost: some tens of microseconds. memory:
  * PROCESSOR_PAGES pages of our own that are resident; they are flushed from the caches. What the
- * clock is too coarse to tell is as usual. */
+ * clock is too coarse to tell, or was interrupted each time, is as usual. Reads the processor's
+ * counter (own/clock.h). */
 enum { PROCESSOR_PAGES = 16, PROCESSOR_PAGE = 4096 };
 struct pipeline_costs processor_costs(const unsigned char *memory);
 
