@@ -147,17 +147,6 @@ static inline void arch_branches(unsigned turns, struct arch_draw draw, uint64_t
                      : "cc");
 }
 
-static inline void arch_load_lines(const unsigned char *memory, size_t step, unsigned lines)
-{
-    unsigned loaded;
-
-    __asm__ volatile(
-        "1: ldrb %w1, [%0]\n\tadd %0, %0, %3\n\tsubs %w2, %w2, #1\n\tb.ne 1b\n\tdsb ish"
-        : "+r"(memory), "=&r"(loaded), "+r"(lines)
-        : "r"(step)
-        : "cc", "memory");
-}
-
 static inline void arch_add(unsigned turns)
 {
     uint64_t sum = 0, one = 1;

@@ -94,9 +94,6 @@
  *         is in the mask: by a multiplication, an addition and a comparison. arch_drawn_branches()
  *         and arch_foreseen_branches() are those by the draw and by the sign of 0.
  *
- *     void arch_load_lines(const unsigned char *, size_t step, unsigned lines)
- *         Loads, of which none waits for another, of bytes that far apart; has all when it returns.
- *
  *     void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)
  *         top is a multiple of 16.
  */

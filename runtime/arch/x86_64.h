@@ -150,16 +150,6 @@ static inline void arch_branches(unsigned turns, struct arch_draw draw, uint64_t
                      : "cc");
 }
 
-static inline void arch_load_lines(const unsigned char *memory, size_t step, unsigned lines)
-{
-    unsigned loaded;
-
-    __asm__ volatile("1: movzbl (%0), %1\n\tadd %3, %0\n\tdec %2\n\tjnz 1b\n\tmfence\n\tlfence"
-                     : "+r"(memory), "=&r"(loaded), "+r"(lines)
-                     : "r"(step)
-                     : "cc", "memory");
-}
-
 static inline ucontext_t *arch_handler_context(const ucontext_t *context)
 {
     return (ucontext_t *)context->uc_mcontext.gregs[REG_RDX];

@@ -12,13 +12,10 @@
 
 #include "signal_safe.h"
 
-enum {
-    /* A line that takes so much longer than one at hand comes from memory: last caches take 10 to
-     * 30 ns, memory 60 and more. Beyond the other limit something else took the time: a page
-     * fault, an interrupt. */
-    MEMORY_NS = 45,
-    INTERRUPTED_NS = 1000,
-};
+/* Where it was not measured. */
+static const double usual_memory_ns = 90;
+/* Beyond this something else took the time: a page fault, an interrupt. */
+static const double interrupted_ns = 1000;
 
 /* Of the process. */
 static atomic_uint_fast64_t all_lines, all_ns;
@@ -43,8 +40,9 @@ void memory_lines_begin(struct memory_lines *lines, struct interpreter *interpre
     interpreter_time(interpreter, &lines->times);
 }
 
-void memory_lines_end(struct memory_lines *lines, struct interpreter *interpreter)
+void memory_lines_end(struct memory_lines *lines, struct interpreter *interpreter, double memory_ns)
 {
+    const double least = (memory_ns > 0 ? memory_ns : usual_memory_ns) / 2;
     uint64_t ticks;
     double ns_per_tick;
 
@@ -57,8 +55,8 @@ void memory_lines_end(struct memory_lines *lines, struct interpreter *interprete
     for (uint32_t i = 0; i < lines->times.count; i++) {
         double taken = lines->times.ticks[i] * ns_per_tick;
 
-        lines->timed += taken < INTERRUPTED_NS;
-        if (taken < MEMORY_NS || taken >= INTERRUPTED_NS)
+        lines->timed += taken < interrupted_ns;
+        if (taken < least || taken >= interrupted_ns)
             continue;
         lines->from_memory++;
         lines->memory_ns += (uint64_t)taken;

@@ -30,7 +30,10 @@ void memory_lines_clear(struct memory_lines *);
 /* From here on to the end loads are timed; the pipeline is told of them. Not in a run that is
  * recorded or repeated, nor where the processor's clock must not be read. */
 void memory_lines_begin(struct memory_lines *, struct interpreter *, const struct pipeline *);
-void memory_lines_end(struct memory_lines *, struct interpreter *);
+
+/* memory_ns: what a line of memory takes, about; 0: not known. Half of it tells those from the ones
+ * of a cache. Nothing, if nothing is timed. */
+void memory_lines_end(struct memory_lines *, struct interpreter *, double memory_ns);
 
 /* What a line of memory takes longer than one in the first cache, in the mean of the process so
  * far: ns, and of how many lines. */

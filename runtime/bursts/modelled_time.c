@@ -23,9 +23,9 @@ enum {
     USUAL_LINES = 8,
 };
 
-/* Of the process. */
-static struct pipeline_costs process_costs;
-static atomic_bool costs_claimed, costs_known;
+/* What was measured, once in each process. */
+static struct processor_costs measured;
+static atomic_bool measured_claimed, measured_known;
 
 /* If the thread's last burst, or this one before a system call, ended early, the next may: it is
  * timed earlier. */
@@ -43,22 +43,27 @@ static struct pipeline_pace pace(void)
                                  : pipeline_pace_of(settings.width);
 }
 
-/* Measured once, in memory of the burst's own; again by each of several threads at the same time.
- */
+static double process_memory_ns(void)
+{
+    return atomic_load_explicit(&measured_known, memory_order_acquire) ? measured.memory_ns : 0;
+}
+
+/* In memory of the burst's own; again by each of several threads at the same time. */
 static struct pipeline_costs costs_measured(const struct burst *burst)
 {
-    struct pipeline_costs costs = pipeline_usual_costs;
+    const unsigned char *memory = (const unsigned char *)burst_access(burst, 0);
+    struct processor_costs now;
 
-    if (atomic_load_explicit(&costs_known, memory_order_acquire))
-        return process_costs;
+    if (atomic_load_explicit(&measured_known, memory_order_acquire))
+        return measured.costs;
     if (burst_count(burst) * sizeof(struct access) < (size_t)PROCESSOR_PAGES * PROCESSOR_PAGE)
-        return costs;
-    costs = processor_costs((const unsigned char *)burst_access(burst, 0));
-    if (!atomic_exchange_explicit(&costs_claimed, true, memory_order_acq_rel)) {
-        process_costs = costs;
-        atomic_store_explicit(&costs_known, true, memory_order_release);
+        return pipeline_usual_costs;
+    now = processor_costs(memory);
+    if (!atomic_exchange_explicit(&measured_claimed, true, memory_order_acq_rel)) {
+        measured = now;
+        atomic_store_explicit(&measured_known, true, memory_order_release);
     }
-    return costs;
+    return now.costs;
 }
 
 static uint32_t memory_cost(void)
@@ -100,7 +105,7 @@ void modelled_time_follow(struct scratch *scratch)
 
     if (pipeline->accesses >= TIMED) {
         interpreter_tell(scratch->thread->interpreter, NULL, NULL);
-        memory_lines_end(&scratch->lines, scratch->thread->interpreter);
+        memory_lines_end(&scratch->lines, scratch->thread->interpreter, process_memory_ns());
     } else if (!pipeline->timing && burst_count(scratch->burst) >= warm(scratch->thread)) {
         scratch->costs = costs(scratch->burst);
         pipeline_time_from_here(pipeline);
@@ -111,7 +116,7 @@ void modelled_time_follow(struct scratch *scratch)
 void modelled_time_follow_end(struct scratch *scratch)
 {
     interpreter_tell(scratch->thread->interpreter, NULL, NULL);
-    memory_lines_end(&scratch->lines, scratch->thread->interpreter);
+    memory_lines_end(&scratch->lines, scratch->thread->interpreter, process_memory_ns());
     scratch->thread->rate.reach = burst_count(scratch->burst);
 }
 

@@ -14,6 +14,7 @@ enum {
     SHORT = 4,
     ROUNDS = 5,
     QUICK_ROUNDS = 2,
+    LINE_ROUNDS = 3,
     LOOP = 2,        /* instructions of a turn that count it */
     JUMP_TURNS = 16, /* of ARCH_JUMPS: 0.3 us and more */
     FAR_JUMP_TURNS = 2,
@@ -22,10 +23,7 @@ enum {
     DRAW = 4, /* cycles: a multiplication and an addition */
     DRAW_LATENCY = DRAW + 2,
     LINE = 64,
-    /* Lines of other pages, at other places in them: what prefetches finds nothing to go by. Two to
-     * a page. */
-    SCATTERED_STEP = PROCESSOR_PAGE / 2 + 3 * LINE,
-    SCATTERED_LINES = PROCESSOR_PAGES * PROCESSOR_PAGE / SCATTERED_STEP,
+    SCATTERED_LINES = 2 * PROCESSOR_PAGES,
     STREAMED_LINES = 2 * PROCESSOR_PAGE / LINE,
 };
 
@@ -107,24 +105,62 @@ static uint32_t each(uint64_t ns, unsigned number, double addition_ns, uint32_t 
     return parts > 0 && parts < COST_MAX ? (uint32_t)parts : unknown;
 }
 
-/* The ns in which a byte of each of so many lines is loaded, in the fastest round; they lie `step`
- * bytes apart and are in no cache. */
-static uint64_t load_lines(const unsigned char *memory, size_t step, unsigned lines)
+/* Lines of the memory that is flushed: one after the other; or one page after the other, for
+ * nothing is prefetched across pages, at places that no prefetcher foresees (Knuth's multiplicative
+ * hash). */
+static size_t in_sequence(unsigned line)
 {
-    uint64_t least = UINT64_MAX;
+    return (size_t)line * LINE;
+}
 
-    for (unsigned round = 0; round < QUICK_ROUNDS; round++) {
-        uint64_t before, ns;
+static size_t scattered(unsigned line)
+{
+    return (size_t)line % PROCESSOR_PAGES * PROCESSOR_PAGE +
+           line * UINT32_C(2654435761) / (UINT32_MAX / (PROCESSOR_PAGE / LINE) + 1) * LINE;
+}
+
+/* Loads a byte of each of so many lines: none waits for another, or each for the one before. */
+static void load_apart(const unsigned char *memory, size_t (*place)(unsigned), unsigned lines)
+{
+    for (unsigned i = 0; i < lines; i++)
+        (void)*(const volatile unsigned char *)(memory + place(i));
+}
+
+static void load_in_chain(const unsigned char *memory, size_t (*place)(unsigned), unsigned lines)
+{
+    uint64_t loaded = 0;
+
+    for (unsigned i = 0; i < lines; i++) {
+        /* A byte has no bit there, but the compiler does not know. */
+        loaded = *(const volatile unsigned char *)(memory + place(i) + (loaded >> 8));
+        __asm__ volatile("" : "+r"(loaded));
+    }
+}
+
+typedef void load_function(const unsigned char *memory, size_t (*place)(unsigned), unsigned lines);
+
+/* ns that the loads take in the fastest round; the lines are in no cache. */
+static uint64_t load_lines(load_function *load, const unsigned char *memory,
+                           size_t (*place)(unsigned line), unsigned lines)
+{
+    uint64_t least = UINT64_MAX, nothing = UINT64_MAX;
+
+    for (unsigned round = 0; round < LINE_ROUNDS; round++) {
+        uint64_t before, after, end;
 
         for (unsigned i = 0; i < lines; i++)
-            arch_flush_line(memory + i * step);
+            arch_flush_line(memory + place(i));
         arch_flush_done();
         before = monotonic_ns();
-        arch_load_lines(memory, step, lines);
-        ns = monotonic_ns() - before;
-        least = ns < least ? ns : least;
+        load(memory, place, lines);
+        arch_flush_done(); /* not before all loads are */
+        after = monotonic_ns();
+        arch_flush_done();
+        end = monotonic_ns();
+        nothing = end - after < nothing ? end - after : nothing;
+        least = after - before < least ? after - before : least;
     }
-    return least;
+    return least > nothing ? least - nothing : 0;
 }
 
 /* Half of the drawn branches are mispredicted. Then the next draw begins when the processor has
@@ -140,24 +176,35 @@ static uint32_t refill(double addition_ns)
     return all > begins ? all - begins : pipeline_usual_costs.refill;
 }
 
-struct pipeline_costs processor_costs(const unsigned char *memory)
+/* From one line to the next: what is beyond the latency of the first. */
+static uint32_t way(const unsigned char *memory, size_t (*place)(unsigned), unsigned lines,
+                    double memory_ns, double addition_ns, uint32_t unknown)
 {
+    double ns = (double)load_lines(load_apart, memory, place, lines) - memory_ns;
+
+    return each(ns > 0 ? (uint64_t)ns : 0, lines - 1, addition_ns, unknown);
+}
+
+struct processor_costs processor_costs(const unsigned char *memory)
+{
+    const struct pipeline_costs unknown = pipeline_usual_costs;
     double addition_ns = (double)time_of(arch_add, TURNS, ROUNDS) / (TURNS * ARCH_UNROLLED);
-    struct pipeline_costs costs = pipeline_usual_costs;
+    double memory_ns =
+        (double)load_lines(load_in_chain, memory, scattered, SCATTERED_LINES) / SCATTERED_LINES;
+    struct pipeline_costs costs = unknown;
 
     costs.turn = each(time_of(arch_jump, JUMP_TURNS, QUICK_ROUNDS), JUMP_TURNS * ARCH_JUMPS,
-                      addition_ns, pipeline_usual_costs.turn);
-    costs.far_turn =
-        each(time_of(arch_jump_far, FAR_JUMP_TURNS, QUICK_ROUNDS), FAR_JUMP_TURNS * ARCH_FAR_JUMPS,
-             addition_ns, pipeline_usual_costs.far_turn);
+                      addition_ns, unknown.turn);
+    costs.far_turn = each(time_of(arch_jump_far, FAR_JUMP_TURNS, QUICK_ROUNDS),
+                          FAR_JUMP_TURNS * ARCH_FAR_JUMPS, addition_ns, unknown.far_turn);
     costs.store = each(time_of(arch_store, TURNS, QUICK_ROUNDS), TURNS * ARCH_UNROLLED, addition_ns,
-                       pipeline_usual_costs.store);
+                       unknown.store);
     costs.refill = refill(addition_ns);
-    costs.scattered = each(load_lines(memory, SCATTERED_STEP, SCATTERED_LINES), SCATTERED_LINES,
-                           addition_ns, pipeline_usual_costs.scattered);
-    costs.streamed = each(load_lines(memory, LINE, STREAMED_LINES), STREAMED_LINES, addition_ns,
-                          pipeline_usual_costs.streamed);
-    return costs;
+    costs.scattered =
+        way(memory, scattered, SCATTERED_LINES, memory_ns, addition_ns, unknown.scattered);
+    costs.streamed =
+        way(memory, in_sequence, STREAMED_LINES, memory_ns, addition_ns, unknown.streamed);
+    return (struct processor_costs){costs, memory_ns};
 }
 
 double processor_cycles_per_ns(void)

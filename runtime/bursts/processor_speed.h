@@ -23,12 +23,18 @@ struct pipeline_width processor_width(void);
  * 4 us. What the clock is too coarse to tell is taken from `width`. */
 struct pipeline_pace processor_pace(struct pipeline_width width);
 
-/* What branches, stores and lines of memory cost: some tens of microseconds. memory:
- * PROCESSOR_PAGES pages of our own that are resident; they are flushed from the caches. What the
- * clock is too coarse to tell, or was interrupted each time, is as usual. Reads the processor's
- * counter (own/clock.h). */
+/* What branches, stores and lines of memory cost, and what one line of memory takes, ns; 0: the
+ * clock is too coarse. Costs that it is too coarse for, or whose measurement was interrupted each
+ * time, are the usual ones. */
+struct processor_costs {
+    struct pipeline_costs costs;
+    double memory_ns;
+};
+
+/* Some tens of microseconds. memory: PROCESSOR_PAGES pages of our own that are resident; they are
+ * flushed from the caches. Reads the processor's counter (own/clock.h). */
 enum { PROCESSOR_PAGES = 16, PROCESSOR_PAGE = 4096 };
-struct pipeline_costs processor_costs(const unsigned char *memory);
+struct processor_costs processor_costs(const unsigned char *memory);
 
 /* Cycles per nanosecond at this moment, of additions that wait for each other; 0: the clock is too
  * coarse. About 1.5 us. */
