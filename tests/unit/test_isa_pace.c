@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "isa/interpreter.h"
+#include "isa/line_times.h"
 #include "isa/pipeline.h"
 
 enum {
@@ -55,11 +56,12 @@ static void begin(void)
     pipeline_time_from_here(&pipeline);
 }
 
-static struct pipeline_time time_of(void (*loop)(void))
+static struct pipeline_time time_with(void (*loop)(void), struct interpreter_options options)
 {
     struct interpreter_registers registers = {.ip = (uintptr_t)loop, .flags = 0x202};
-    const struct interpreter_options options = {.pipeline = &pipeline};
     enum interpreter_stop why;
+
+    options.pipeline = &pipeline;
 
     registers.general[0] = 3;
     registers.general[1] = TURNS;
@@ -72,6 +74,11 @@ static struct pipeline_time time_of(void (*loop)(void))
     interpreter_run(interpreter, out, CAPACITY, UINT64_MAX, &why);
     assert_int_equal(why, INTERPRETER_UNKNOWN);
     return pipeline_time(&pipeline);
+}
+
+static struct pipeline_time time_of(void (*loop)(void))
+{
+    return time_with(loop, (struct interpreter_options){0});
 }
 
 static void expect(void (*loop)(void), double per_turn)
@@ -131,6 +138,25 @@ static void calls_and_returns_are_foreseen(void **state)
     assert_int_equal(pipeline_time(&pipeline).accesses, 2 * TURNS);
 }
 
+static bool read_own(void *context, uint64_t address, void *buffer, size_t size)
+{
+    (void)context;
+    memcpy(buffer, (const void *)(uintptr_t)address, size);
+    return true;
+}
+
+/* Who reads memory by a function of its own may have to: nothing is loaded besides. */
+static void loads_are_timed_unless_memory_must_not_be_touched(void **state)
+{
+    struct line_times times = {.pipeline = &pipeline};
+
+    (void)state;
+    time_with(loop_over_nodes, (struct interpreter_options){.times = &times, .read = read_own});
+    assert_int_equal(times.count, 0);
+    time_with(loop_over_nodes, (struct interpreter_options){.times = &times});
+    assert_in_range(times.count, 1, LINE_TIMES_MAX);
+}
+
 static int setup(void **state)
 {
     const int anonymous = MAP_PRIVATE | MAP_ANONYMOUS, rw = PROT_READ | PROT_WRITE;
@@ -154,6 +180,7 @@ int main(void)
         cmocka_unit_test(vectors),
         cmocka_unit_test(memory),
         cmocka_unit_test(calls_and_returns_are_foreseen),
+        cmocka_unit_test(loads_are_timed_unless_memory_must_not_be_touched),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -142,7 +142,7 @@ enum memory_outcome memory_read(struct interpreter *it, uint64_t address, void *
     unsigned offset = address % STORE_LINE;
     bool one_line = offset + size <= STORE_LINE;
     if (one_line && !store_buffer_find(&it->store, address - offset)) {
-        if (it->options.times)
+        if (it->options.times && !it->options.read)
             line_times_load(it->options.times, address);
         return memory_read_target(it, address, buffer, size) ? MEMORY_KNOWN : MEMORY_FAULT;
     }

@@ -77,7 +77,8 @@ struct interpreter_options {
     struct pipeline *pipeline;
     /* Told of what is timed, for what addresses are made of. May be NULL. */
     struct provenance *provenance;
-    /* Times loads. May be NULL; not with `read`. */
+    /* Times loads, but for those by `read`, which may be of memory that must not be touched. May be
+     * NULL. */
     struct line_times *times;
 };
 
