@@ -446,6 +446,11 @@ static void timed_lines_say_what_is_in_memory(void **state)
     sources = line_sources_of(&lines, misses);
     assert_true(sources.memory < 0.01);
     assert_float_equal(sources.third, 0.2, 1e-9);
+    lines.memory = 1e9; /* a damaged file */
+    sources = line_sources_of(&lines, misses);
+    assert_true(sources.memory <= 1 && sources.third <= 1 && sources.second <= 1);
+    lines.memory = -1e9;
+    assert_true(line_sources_of(&lines, misses).memory >= 0);
 }
 
 /* Of the lines a fifth would miss in the second cache and a hundredth in the third: of the 19 %

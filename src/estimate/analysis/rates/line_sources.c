@@ -71,7 +71,8 @@ void line_sources_join(const struct new_lines *lines, struct new_lines *sum)
  * last cache as well, and where a page has to be looked up a line is as late as one from memory. */
 static double scattered_from_memory(const struct new_lines *lines, double by_curve)
 {
-    return (lines->memory + lines_of_curve * by_curve) / (lines->timed + lines_of_curve);
+    return fmin(1, (fmax(0, lines->memory) + lines_of_curve * by_curve) /
+                       (lines->timed + lines_of_curve));
 }
 
 /* Of all lines. Those in sequence, which are prefetched, are where the curve says. Each kind counts
