@@ -14,16 +14,13 @@
 
 /* Where it was not measured. */
 static const double usual_memory_ns = 90;
-/* Beyond this something else took the time: a page fault, an interrupt. */
-static const double interrupted_ns = 1000;
 
 /* Of the process. */
 static atomic_uint_fast64_t all_lines, all_ns;
 
 void memory_lines_clear(struct memory_lines *lines)
 {
-    lines->timed = lines->from_memory = 0;
-    lines->memory_ns = 0;
+    lines->sum = (struct line_times_sum){0};
     lines->begun_ticks = 0;
 }
 
@@ -42,7 +39,6 @@ void memory_lines_begin(struct memory_lines *lines, struct interpreter *interpre
 
 void memory_lines_end(struct memory_lines *lines, struct interpreter *interpreter, double memory_ns)
 {
-    const double least = (memory_ns > 0 ? memory_ns : usual_memory_ns) / 2;
     uint64_t ticks;
     double ns_per_tick;
 
@@ -52,17 +48,10 @@ void memory_lines_end(struct memory_lines *lines, struct interpreter *interprete
     interpreter_time(interpreter, NULL);
     ns_per_tick = ticks > 0 ? (double)(monotonic_ns() - lines->begun_ns) / (double)ticks : 0;
     lines->begun_ticks = 0;
-    for (uint32_t i = 0; i < lines->times.count; i++) {
-        double taken = lines->times.ticks[i] * ns_per_tick;
-
-        lines->timed += taken < interrupted_ns;
-        if (taken < least || taken >= interrupted_ns)
-            continue;
-        lines->from_memory++;
-        lines->memory_ns += (uint64_t)taken;
-    }
-    atomic_fetch_add_explicit(&all_lines, lines->from_memory, memory_order_relaxed);
-    atomic_fetch_add_explicit(&all_ns, lines->memory_ns, memory_order_relaxed);
+    lines->sum =
+        line_times_sum(&lines->times, ns_per_tick, memory_ns > 0 ? memory_ns : usual_memory_ns);
+    atomic_fetch_add_explicit(&all_lines, lines->sum.from_memory, memory_order_relaxed);
+    atomic_fetch_add_explicit(&all_ns, lines->sum.memory_ns, memory_order_relaxed);
 }
 
 struct memory_latency memory_lines_latency(void)

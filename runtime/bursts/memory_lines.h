@@ -20,8 +20,7 @@ struct interpreter;
 struct memory_lines {
     struct line_times times;
     uint64_t begun_ns, begun_ticks; /* the clock that they are timed by; 0: nothing is timed */
-    uint32_t timed, from_memory;    /* lines */
-    uint64_t memory_ns;             /* that those from memory took longer, all together */
+    struct line_times_sum sum;
 };
 
 /* None is known yet. */
@@ -31,8 +30,7 @@ void memory_lines_clear(struct memory_lines *);
  * recorded or repeated, nor where the processor's clock must not be read. */
 void memory_lines_begin(struct memory_lines *, struct interpreter *, const struct pipeline *);
 
-/* memory_ns: what a line of memory takes, about; 0: not known. Half of it tells those from the ones
- * of a cache. Nothing, if nothing is timed. */
+/* memory_ns: what a line of memory takes, about; 0: not known. Nothing, if nothing is timed. */
 void memory_lines_end(struct memory_lines *, struct interpreter *, double memory_ns);
 
 /* What a line of memory takes longer than one in the first cache, in the mean of the process so

@@ -139,8 +139,8 @@ unsigned modelled_time_list(const struct scratch *scratch, struct progress_varia
     variables[4] = of_model(PROGRESS_CYCLES_PER_NS, time.accesses, processor_cycles_per_ns());
     variables[5] = of_model(PROGRESS_SCATTERED_LINES, time.accesses, time.scattered);
     variables[6] =
-        of_model(PROGRESS_MEMORY_LINES, scratch->lines.timed, scratch->lines.from_memory);
-    variables[7] =
-        of_model(PROGRESS_MEMORY_NS, scratch->lines.from_memory, (double)scratch->lines.memory_ns);
+        of_model(PROGRESS_MEMORY_LINES, scratch->lines.sum.timed, scratch->lines.sum.from_memory);
+    variables[7] = of_model(PROGRESS_MEMORY_NS, scratch->lines.sum.from_memory,
+                            (double)scratch->lines.sum.memory_ns);
     return MODELLED_TIME_VARIABLES;
 }

@@ -77,6 +77,18 @@ static void ticks_are_bounded(void **state)
     assert_int_equal(times.count, 1);
 }
 
+/* Of ticks of half a ns: a cache, just below the limit, at it, memory, and an interrupt. */
+static void half_of_a_line_of_memory_tells(void **state)
+{
+    const struct line_times some = {.count = 5, .ticks = {20, 99, 100, 240, 2000}};
+    struct line_times_sum sum = line_times_sum(&some, 0.5, 100);
+
+    (void)state;
+    assert_int_equal(sum.timed, 4);
+    assert_int_equal(sum.from_memory, 2);
+    assert_int_equal(sum.memory_ns, 50 + 120);
+}
+
 #ifdef __x86_64__
 static int compare(const void *left, const void *right)
 {
@@ -118,6 +130,7 @@ int main(void)
         cmocka_unit_test(only_scattered_lines_are_timed),
         cmocka_unit_test(room_is_bounded),
         cmocka_unit_test(ticks_are_bounded),
+        cmocka_unit_test(half_of_a_line_of_memory_tells),
         cmocka_unit_test(lines_of_memory_take_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

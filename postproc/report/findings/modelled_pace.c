@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/rates/modelled_burst.h"
+
 /* Bursts with fewer new lines say nothing of what these cost. */
 static const double new_lines_min = 16;
 
@@ -12,28 +14,13 @@ struct modelled_pace {
     double waited;  /* below 0: not known */
 };
 
-static double within(const struct record_progress *record, uint64_t place)
-{
-    for (uint32_t k = 0; k < record->count; k++)
-        if (record->variables[k].kind == PROGRESS_MODEL && record->variables[k].place == place)
-            return record->variables[k].within;
-    return 0;
-}
-
-static double accesses_of(const struct record_progress *record)
-{
-    for (uint32_t k = 0; k < record->count; k++)
-        if (record->variables[k].kind == PROGRESS_MODEL)
-            return record->variables[k].accesses;
-    return 0;
-}
-
 static struct modelled_pace pace_of(const struct record_progress *record)
 {
-    double held = within(record, PROGRESS_HELD_CYCLES), accesses = accesses_of(record);
-    double clock = within(record, PROGRESS_CYCLES_PER_NS);
-    double lines = within(record, PROGRESS_NEW_LINES);
-    double later = within(record, PROGRESS_NEAR_CYCLES) - held;
+    const struct progress_variable cycles = modelled_burst(record, PROGRESS_HELD_CYCLES);
+    double held = cycles.within, accesses = cycles.accesses;
+    double clock = modelled_burst(record, PROGRESS_CYCLES_PER_NS).within;
+    double lines = modelled_burst(record, PROGRESS_NEW_LINES).within;
+    double later = modelled_burst(record, PROGRESS_NEAR_CYCLES).within - held;
     struct modelled_pace pace = {.waited = -1};
 
     if (!(held > 0) || !(accesses > 0))

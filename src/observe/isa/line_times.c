@@ -11,6 +11,27 @@
 
 enum { LINE_SHIFT = 6 };
 
+static const double interrupted_ns = 1000;
+
+struct line_times_sum line_times_sum(const struct line_times *times, double ns_per_tick,
+                                     double memory_ns)
+{
+    struct line_times_sum sum = {0};
+
+    for (uint32_t i = 0; i < times->count; i++) {
+        double taken = times->ticks[i] * ns_per_tick;
+
+        if (taken >= interrupted_ns)
+            continue;
+        sum.timed++;
+        if (taken < memory_ns / 2)
+            continue;
+        sum.from_memory++;
+        sum.memory_ns += (uint64_t)taken;
+    }
+    return sum;
+}
+
 #ifdef __x86_64__
 
 static void fence(void)

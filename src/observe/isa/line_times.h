@@ -41,4 +41,15 @@ struct line_times {
  * timed and can be read. */
 void line_times_load(struct line_times *, uint64_t address);
 
+/* How many lines were timed, and which of these came from memory. */
+struct line_times_sum {
+    uint32_t timed, from_memory;
+    uint64_t memory_ns; /* that those from memory took longer, all together */
+};
+
+/* memory_ns: what a line of memory takes, about; half of it tells those from lines of a cache. What
+ * took 1 us and more was a page fault or an interrupt, and says nothing. */
+struct line_times_sum line_times_sum(const struct line_times *, double ns_per_tick,
+                                     double memory_ns);
+
 #endif

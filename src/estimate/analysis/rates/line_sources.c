@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/rates/modelled_burst.h"
 #include "machine/machine.h"
 #include "support/memory.h"
 
@@ -29,30 +30,21 @@ static const double sequence_cycles = 50 - PROGRESS_NEAR_LATENCY;
 
 const struct line_sources line_sources_usual = {.second = 0.5, .third = 0.2, .memory = 0.05};
 
-/* What the burst's model says; all 0: it has none. */
-static struct progress_variable model_says(const struct record_progress *record, uint64_t place)
-{
-    for (uint32_t k = 0; k < record->count; k++)
-        if (record->variables[k].kind == PROGRESS_MODEL && record->variables[k].place == place)
-            return record->variables[k];
-    return (struct progress_variable){0};
-}
-
 void line_sources_add(const struct record_progress *record, struct new_lines *sum)
 {
-    const struct progress_variable held = model_says(record, PROGRESS_HELD_CYCLES);
-    const struct progress_variable memory = model_says(record, PROGRESS_MEMORY_LINES);
+    const struct progress_variable held = modelled_burst(record, PROGRESS_HELD_CYCLES);
+    const struct progress_variable memory = modelled_burst(record, PROGRESS_MEMORY_LINES);
 
     /* Bursts stand for times: in that of one code has so many accesses. */
     if (held.within <= 0)
         return;
     sum->accesses += held.accesses / held.within;
-    sum->lines += model_says(record, PROGRESS_NEW_LINES).within / held.within;
-    sum->scattered += model_says(record, PROGRESS_SCATTERED_LINES).within / held.within;
+    sum->lines += modelled_burst(record, PROGRESS_NEW_LINES).within / held.within;
+    sum->scattered += modelled_burst(record, PROGRESS_SCATTERED_LINES).within / held.within;
     sum->bursts++;
     sum->timed += memory.accesses;
     sum->memory += memory.within;
-    sum->memory_ns += model_says(record, PROGRESS_MEMORY_NS).within;
+    sum->memory_ns += modelled_burst(record, PROGRESS_MEMORY_NS).within;
 }
 
 void line_sources_join(const struct new_lines *lines, struct new_lines *sum)
