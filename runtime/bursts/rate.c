@@ -21,9 +21,8 @@ enum {
     /* Words that have never gone back say what looks are for; these remain as one in so many. */
     ENOUGH_WORDS = 4,
     LOOK_ONE_IN = 4,
-    /* From a look to its burst, ns: so that most of it is not the cost of the signal, and doubled
-       at random fewer than so many times, seldom often: the longer the time, the more likely a
-       variable is set back in it, or the function left. */
+    /* From a look to its burst, ns, doubled at random fewer than so many times, seldom often: the
+       longer the time, the more likely a variable is set back in it, or the function left. */
     LOOK_NS_LEAST = 31250,
     LOOK_DOUBLED = 6,
     /* Where more live, their descriptors are kept for clocks and registers. */
@@ -118,18 +117,31 @@ bool rate_look_missed(struct thread *thread)
     return true;
 }
 
+/* At least what an expiry costs: the clock goes on, and its next expiry must not fall into the
+ * kernel's part of this one, which would take as long again before the handler is there. */
+static unsigned least_doubling(void)
+{
+    unsigned doubled = 0;
+
+    while (doubled + 1 < LOOK_DOUBLED && (uint64_t)LOOK_NS_LEAST << doubled < settings.trigger_ns)
+        doubled++;
+    return doubled;
+}
+
 bool rate_wants_burst(struct thread *thread, uint64_t *period)
 {
     struct rate *rate = &thread->rate;
-    uint32_t one = random_below(&thread->random, LOOK_DOUBLED);
-    uint32_t other = random_below(&thread->random, LOOK_DOUBLED);
+    unsigned least = least_doubling();
+    uint32_t one = random_below(&thread->random, LOOK_DOUBLED - least);
+    uint32_t other = random_below(&thread->random, LOOK_DOUBLED - least);
 
     if (!rate->look_taken)
         return false;
     rate->look_taken = false;
     /* The clock runs from here on, and half of what a signal costs comes before the program goes
      * on. */
-    *period = ((uint64_t)LOOK_NS_LEAST << (one < other ? one : other)) + settings.trigger_ns / 2;
+    *period = ((uint64_t)LOOK_NS_LEAST << (least + (one < other ? one : other))) +
+              settings.trigger_ns / 2;
     rate->spent_ns += *period;
     return true;
 }
