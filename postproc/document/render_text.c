@@ -34,14 +34,15 @@ static void put_fact(const struct text_page *page, const struct fact *fact)
 {
     char *value = fact->text != NULL ? copy_string(fact->text) : cell_string(&fact->cell);
     const char *rest = value;
+    size_t label = strlen(fact->label);
     bool first = true;
 
     while (first || *rest != '\0') {
         size_t length = line_length(page, rest);
 
         if (first)
-            fprintf(page->stream, "%s:%*s", fact->label, (int)(LABEL - 1 - strlen(fact->label)),
-                    "");
+            fprintf(page->stream, "%s:%*s", fact->label,
+                    label + 2 <= LABEL ? (int)(LABEL - 1 - label) : 1, "");
         else
             put_spaces(LABEL, page->stream);
         put_safely(rest, length, page->stream);

@@ -396,15 +396,13 @@ static void add_run_keys(struct model *model, struct document *document, struct 
 
     for (size_t i = 0; i + 1 < profile->run.count; i += 2) {
         const char *name = profile->run.items[i];
-        char *key = format_string("run.%s", name), *label;
+        char *key = format_string("run.%s", name);
 
-        label = format_string("%.14s", name);
         section_fact(section, document_string(document, key),
                      model->options->verbose && !is_shown_elsewhere(name)
-                         ? document_string(document, label)
+                         ? document_string(document, name)
                          : NULL,
                      INTERVAL_NONE, cell_text(document, profile->run.items[i + 1]));
-        free(label);
         free(key);
     }
 }
