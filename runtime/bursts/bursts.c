@@ -343,7 +343,9 @@ static void draw_watches(struct scratch *scratch, uint64_t app_now)
     watch_registers(thread);
     slots = private_watches_accept(&thread->watches);
     if (slots == 0) {
-        thread->totals.lost[LOSS_NO_REGISTER]++;
+        /* Where there is none to be had, nothing is lost: the report has a note on that. */
+        if (settings.registers == REGISTERS_TRAP || settings.registers == REGISTERS_TAKEN)
+            thread->totals.lost[LOSS_NO_REGISTER]++;
         cost_leave(before);
         return;
     }

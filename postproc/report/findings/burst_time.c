@@ -9,29 +9,18 @@
 #include "report/findings/modelled_pace.h"
 #include "support/memory.h"
 
-/* The share with its costs `factor` times as high and all else as it is. */
-static double scaled_share(double share, double factor)
-{
-    return share * factor / (1 - share + share * factor);
-}
-
-static double part_of(double part, double whole)
-{
-    return whole > 0 ? part / whole : 1;
-}
-
-/* Of a part whose costs are known to an interval, down to `low` times their value. most: its share
- * if they are as high as can be. */
+/* Of a part whose costs are known to an interval. least, most: its share if they are as low, or as
+ * high, as can be. */
 static struct estimate share_of(const struct cluster_sums *sums, const struct cluster_weights *all,
-                                double low, double most)
+                                double least, double most)
 {
     struct estimate share = cluster_share(sums, all);
     double value = share.value;
-    double lower = value - scaled_share(value, low);
 
     if (all->bursts < 2)
         return share;
-    return (struct estimate){value, fmax(0, value - hypot(value - share.lo, lower)),
+    return (struct estimate){value,
+                             fmax(0, value - hypot(value - share.lo, fmax(0, value - least))),
                              fmin(1, value + hypot(share.hi - value, fmax(0, most - value)))};
 }
 
@@ -58,22 +47,6 @@ static struct estimate share_of_exact(const struct model *model, const uint32_t 
     free(costs);
     costly = all > 0 ? costly / all : 0;
     return (struct estimate){costly, costly, costly};
-}
-
-/* The least cost of all parts, weighed by what each takes, per what it is. */
-static double least_cost(const struct time_part *parts, size_t count)
-{
-    double sum = 0, least = 0;
-
-    for (size_t p = 0; p < count; p++) {
-        double share = parts[p].share.value, value = parts[p].cost_ns.value;
-
-        if (!(value > 0))
-            continue;
-        sum += share;
-        least += share * parts[p].cost_ns.lo / value;
-    }
-    return part_of(least, sum);
 }
 
 /* Accesses in its burst that a group of probes stands for. */
@@ -219,11 +192,16 @@ static void note_wait(struct contended_bursts *contended, size_t observation,
     ARRAY_PUSH(&contended->waits, wait);
 }
 
+/* ns that misses of a burst take by their costs: of each part, and by kind. */
+struct spent {
+    double *parts;
+    struct by_misses sums;
+};
+
 /* What the probes of a burst say, until its last. */
 struct burst_sum {
     double accesses;
-    double *spent, *most; /* of each part: ns by its cost, and by the upper end of that */
-    struct by_misses costs, most_costs; /* the sums of these */
+    struct spent spent, least, most; /* by the costs, and by their lower and upper ends */
 };
 
 struct shares {
@@ -233,21 +211,36 @@ struct shares {
     double hit_ns;
     struct burst_sum burst;
     struct cluster_sums *sums; /* of each part, and of all */
-    double *most;              /* likewise: weight times share, if it costs as much as can be */
+    double *least,
+        *most; /* likewise: weight times share, if it costs as little, or much, as can be */
     struct cluster_weights all;
 };
+
+static void spend(struct spent *spent, uint32_t part, enum time_kind kind, double ns)
+{
+    spent->parts[part] += ns;
+    spent->sums.of[kind] += ns;
+}
+
+static void clear(struct spent *spent, size_t count)
+{
+    for (size_t p = 0; p < count; p++)
+        spent->parts[p] = 0;
+    spent->sums = (struct by_misses){{0}};
+}
 
 static void add_probe(struct shares *shares, uint32_t part, double accesses)
 {
     struct burst_sum *burst = &shares->burst;
 
     burst->accesses += accesses;
-    if (part >= shares->count)
-        return;
-    burst->spent[part] += accesses * shares->parts[part].cost_ns.value;
-    burst->most[part] += accesses * shares->parts[part].cost_ns.hi;
-    burst->costs.of[shares->parts[part].kind] += accesses * shares->parts[part].cost_ns.value;
-    burst->most_costs.of[shares->parts[part].kind] += accesses * shares->parts[part].cost_ns.hi;
+    if (part < shares->count) {
+        const struct time_part *of = &shares->parts[part];
+
+        spend(&burst->spent, part, of->kind, accesses * of->cost_ns.value);
+        spend(&burst->least, part, of->kind, accesses * of->cost_ns.lo);
+        spend(&burst->most, part, of->kind, accesses * of->cost_ns.hi);
+    }
 }
 
 /* ns that a burst took. least: for its instructions alone; own: share in the program's own code. */
@@ -265,29 +258,36 @@ static double in_burst(double ns, double burst_ns)
 }
 
 /*
- * What the misses of each part, and of all, take of the burst if they cost as much as their
- * intervals allow: no more than the burst waited. fast: its pace, if its code is as fast as can be.
+ * What the misses of each part, and of all, take of the burst if they cost what one end of their
+ * intervals says: no more than the burst waited. pace: with its code as fast, or as slow, as can
+ * be; dearness is for `cheapest` as in dearness_of(); to[count + 1]: where it is added.
  */
-static void add_most(struct shares *shares, const struct burst_pace *fast, bool fought,
-                     double least, double own, double weight)
+static void add_end(const struct shares *shares, const struct spent *end, struct burst_pace pace,
+                    bool fought, double cheap, double least, double own, double weight, double *to)
 {
     const struct burst_sum *burst = &shares->burst;
 
     for (size_t p = 0; p <= shares->count; p++) {
-        struct by_misses costs = p < shares->count ? burst->costs : burst->most_costs;
+        struct by_misses costs = p < shares->count ? burst->spent.sums : end->sums;
         struct dearness dear;
         double ns, one;
 
         if (p < shares->count) {
-            if (!(burst->most[p] > 0))
+            if (!(end->parts[p] > 0))
                 continue;
-            costs.of[shares->parts[p].kind] += burst->most[p] - burst->spent[p];
+            costs.of[shares->parts[p].kind] += end->parts[p] - burst->spent.parts[p];
         }
-        dear = dearness_of(fast, &costs, fought, 0);
+        dear = dearness_of(&pace, &costs, fought, cheap);
         ns = sum_of(&costs, &dear.times);
-        one = p < shares->count ? burst->most[p] * dear.times.of[shares->parts[p].kind] : ns;
-        shares->most[p] += weight * in_burst(one, burst_ns_of(shares, &dear, ns, least, own));
+        one = p < shares->count ? end->parts[p] * dear.times.of[shares->parts[p].kind] : ns;
+        to[p] += weight * in_burst(one, burst_ns_of(shares, &dear, ns, least, own));
     }
+}
+
+static struct burst_pace slowed(struct burst_pace pace, double factor)
+{
+    pace.held *= factor;
+    return pace;
 }
 
 /* observation: the last of the burst. */
@@ -303,23 +303,26 @@ static void end_burst(struct shares *shares, size_t observation, struct contende
 
     if (shares->hit_ns > 0)
         pace = pace_of(shares->model, observation, burst->accesses);
-    dear = dearness_of(&pace, &burst->costs, fought, cheapest);
+    dear = dearness_of(&pace, &burst->spent.sums, fought, cheapest);
     if (shares->hit_ns > 0 && fought)
-        note_wait(contended, observation, &pace, sum_of(&burst->costs, &as_they_are), weight, own);
-    misses_ns = sum_of(&burst->costs, &dear.times);
+        note_wait(contended, observation, &pace, sum_of(&burst->spent.sums, &as_they_are), weight,
+                  own);
+    misses_ns = sum_of(&burst->spent.sums, &dear.times);
     burst_ns = burst_ns_of(shares, &dear, misses_ns, least, own);
     cluster_weights_add(&shares->all, weight);
     for (size_t p = 0; p < shares->count; p++)
         cluster_sums_add(
             &shares->sums[p], weight,
-            in_burst(burst->spent[p] * dear.times.of[shares->parts[p].kind], burst_ns));
+            in_burst(burst->spent.parts[p] * dear.times.of[shares->parts[p].kind], burst_ns));
     cluster_sums_add(&shares->sums[shares->count], weight, in_burst(misses_ns, burst_ns));
-    pace.held /= slower_most;
-    add_most(shares, &pace, fought, least, own, weight);
-    for (size_t p = 0; p < shares->count; p++)
-        burst->spent[p] = burst->most[p] = 0;
+    add_end(shares, &burst->least, slowed(pace, slower_most), fought, cheapest, least, own, weight,
+            shares->least);
+    add_end(shares, &burst->most, slowed(pace, 1 / slower_most), fought, 0, least, own, weight,
+            shares->most);
+    clear(&burst->spent, shares->count);
+    clear(&burst->least, shares->count);
+    clear(&burst->most, shares->count);
     burst->accesses = 0;
-    burst->costs = burst->most_costs = (struct by_misses){{0}};
 }
 
 struct estimate burst_time_shares(const struct model *model, const uint32_t *labels,
@@ -332,10 +335,12 @@ struct estimate burst_time_shares(const struct model *model, const uint32_t *lab
 
     if (model->exact)
         return share_of_exact(model, labels, parts, count, hit_ns);
-    numbers = allocate_zeroed(3 * count + 1, sizeof(*numbers));
-    shares.burst.spent = numbers;
-    shares.burst.most = numbers + count;
-    shares.most = numbers + 2 * count;
+    numbers = allocate_zeroed(5 * count + 2, sizeof(*numbers));
+    shares.burst.spent.parts = numbers;
+    shares.burst.least.parts = numbers + count;
+    shares.burst.most.parts = numbers + 2 * count;
+    shares.least = numbers + 3 * count;
+    shares.most = shares.least + count + 1;
     shares.sums = allocate_zeroed(count + 1, sizeof(*shares.sums));
     for (size_t i = 0; i < model->observations; i++) {
         add_probe(&shares, labels[i], accesses_of(model, i, objects));
@@ -350,10 +355,9 @@ struct estimate burst_time_shares(const struct model *model, const uint32_t *lab
     for (size_t p = 0; p < count; p++) {
         parts[p].bursts = shares.sums[p].bursts;
         parts[p].share =
-            share_of(&shares.sums[p], &shares.all,
-                     part_of(parts[p].cost_ns.lo, parts[p].cost_ns.value), shares.most[p] / all);
+            share_of(&shares.sums[p], &shares.all, shares.least[p] / all, shares.most[p] / all);
     }
-    share = share_of(&shares.sums[count], &shares.all, least_cost(parts, count),
+    share = share_of(&shares.sums[count], &shares.all, shares.least[count] / all,
                      shares.most[count] / all);
     free(shares.sums);
     free(numbers);
