@@ -100,6 +100,7 @@ static bool write_burst(struct scratch *scratch)
     if (output_append(RECORD_BURST, record, sizeof *record, scratch->encoded, record->probe_size)) {
         output_count_sample();
         write_steps(scratch);
+        memory_lines_write(&scratch->lines, scratch->burst, record->burst_id);
         shared_mappings_note(scratch);
         meet(scratch);
     }

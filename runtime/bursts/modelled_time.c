@@ -109,7 +109,8 @@ void modelled_time_follow(struct scratch *scratch)
     } else if (!pipeline->timing && burst_count(scratch->burst) >= warm(scratch->thread)) {
         scratch->costs = costs(scratch->burst);
         pipeline_time_from_here(pipeline);
-        memory_lines_begin(&scratch->lines, scratch->thread->interpreter, pipeline);
+        memory_lines_begin(&scratch->lines, scratch->thread->interpreter, pipeline,
+                           burst_count(scratch->burst));
     }
 }
 

@@ -282,6 +282,20 @@ static void describe_steps(struct description *out, const struct profile *profil
     }
 }
 
+static void describe_timed_loads(struct description *out, const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->timed_loads.count; i++) {
+        const struct record_timed_loads *record = profile->timed_loads.items[i];
+        const struct record_burst *burst = profile_burst(profile, record->burst_id);
+        uint64_t time = burst ? burst->monotonic_ns : 0;
+
+        for (uint32_t k = 0; k < record->count; k++)
+            add_fact(out, record->loads[k].timed, "timed loads of %s, %d from memory, %u ns",
+                     place(profile, record->loads[k].ip, time).bytes, record->loads[k].from_memory,
+                     record->loads[k].memory_ns);
+    }
+}
+
 static void describe_threads(struct description *out, const struct profile *profile)
 {
     for (size_t i = 0; i < profile->threads.count; i++)
@@ -347,6 +361,7 @@ void profile_describe(struct description *out, const struct profile *profile)
     describe_counts(out, profile);
     describe_threads(out, profile);
     describe_steps(out, profile);
+    describe_timed_loads(out, profile);
     describe_counters(out, profile);
 }
 

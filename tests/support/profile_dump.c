@@ -59,6 +59,7 @@ static void print_counts(const struct profile *profile)
     COUNT("shared_use", shared_uses);
     COUNT("process_transfer", process_transfers);
     COUNT("steps", steps);
+    COUNT("timed_loads", timed_loads);
 }
 
 static void print_probes(const struct profile *profile)
@@ -110,11 +111,14 @@ static void print_sums(const struct profile *profile)
 {
     uint64_t path_bytes = 0;
     uint64_t bin_counts = 0;
-    uint64_t counter_estimates = 0, variable_accesses = 0, far_steps = 0;
+    uint64_t counter_estimates = 0, variable_accesses = 0, far_steps = 0, timed = 0;
 
     for (size_t i = 0; i < profile->steps.count; i++)
         for (uint32_t k = 0; k < profile->steps.items[i]->count; k++)
             far_steps += profile->steps.items[i]->steps[k].far;
+    for (size_t i = 0; i < profile->timed_loads.count; i++)
+        for (uint32_t k = 0; k < profile->timed_loads.items[i]->count; k++)
+            timed += profile->timed_loads.items[i]->loads[k].timed;
     for (size_t i = 0; i < profile->progress.count; i++)
         for (uint32_t k = 0; k < profile->progress.items[i]->count; k++)
             variable_accesses += profile->progress.items[i]->variables[k].accesses;
@@ -143,6 +147,7 @@ static void print_sums(const struct profile *profile)
     print("counter.estimate", counter_estimates);
     print("progress.variables.accesses", variable_accesses);
     print("steps.steps.far", far_steps);
+    print("timed_loads.loads.timed", timed);
     SUM("cache.bytes", caches, bytes);
     print("module.path", path_bytes);
     print("histogram.bins.count", bin_counts);

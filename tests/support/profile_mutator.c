@@ -101,6 +101,17 @@ static void write_steps(struct profile_builder *builder)
                                      sizeof(steps));
 }
 
+static void write_timed_loads(struct profile_builder *builder)
+{
+    struct record_timed_loads record = {.burst_id = 1, .count = 2};
+    const struct timed_loads loads[] = {
+        {.ip = 0x401234, .timed = 20, .from_memory = 12, .memory_ns = 1300},
+        {.ip = 0x401238, .timed = 3}};
+
+    profile_builder_record_with_tail(builder, RECORD_TIMED_LOADS, &record, sizeof(record), loads,
+                                     sizeof(loads));
+}
+
 static void write_shared(struct profile_builder *builder, uint32_t thread)
 {
     struct record_shared_mapping mapping = {.mapping_id = 1,
@@ -282,6 +293,7 @@ void write_every_record(const char *path)
                                                          .within = 10,
                                                          .since = 100000});
     write_steps(&builder);
+    write_timed_loads(&builder);
     write_shared(&builder, thread);
     write_served(&builder, thread);
     write_counter(&builder);
@@ -485,6 +497,13 @@ static void check_samples(const struct profile *profile)
             require(one->steps[k].far < one->steps[k].accesses &&
                         one->steps[k].crowded <= one->steps[k].judged,
                     "parts larger than their whole");
+    }
+    for (size_t i = 0; i < profile->timed_loads.count; i++) {
+        const struct record_timed_loads *one = profile->timed_loads.items[i];
+        require(profile_timed_loads(profile, one->burst_id) == one, "timed loads not found");
+        for (uint32_t k = 0; k < one->count; k++)
+            require(one->loads[k].from_memory <= one->loads[k].timed,
+                    "more loads from memory than were timed");
     }
     for (size_t i = 0; i < profile->process_transfers.count; i++) {
         double transfers = profile->process_transfers.items[i].transfers;

@@ -42,7 +42,8 @@ static size_t record_count(const struct profile *profile)
            profile->process_transfers.count + profile->served.count + profile->progress.count +
            profile->totals.count + profile->notes.count + profile->histograms.count +
            profile->transfers.count + profile->regions.count + profile->origins.count +
-           profile->counters.count + profile->steps.count + profile->complete;
+           profile->counters.count + profile->steps.count + profile->timed_loads.count +
+           profile->complete;
 }
 
 /* Whole records within size bytes, by the layout alone; the schema does not count. */

@@ -166,12 +166,26 @@ static void test_measured_pace_bounds_costs(void **state)
     assert_true(bound[COMMON].share.lo < 0.01);
 }
 
+/* Ten ns an access, half a ns with all lines at hand. If misses take as little as can be, and that
+ * three times, they take 3 of the ten. */
+static void test_measured_pace_bounds_costs_from_below(void **state)
+{
+    struct time_part parts[PROBES] = {[COMMON] = {.cost_ns = {4, 1, 8}}};
+    struct estimate all = shares_of(parts, 0.1, 0.5);
+
+    (void)state;
+    assert_true(parts[COMMON].share.value > 0.9);
+    assert_true(parts[COMMON].share.lo > 0.25 && parts[COMMON].share.lo <= 0.31);
+    assert_true(all.lo > 0.25 && all.lo <= 0.31);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_costs),
         cmocka_unit_test(test_part_of_few_bursts),
         cmocka_unit_test(test_measured_pace_bounds_costs),
+        cmocka_unit_test(test_measured_pace_bounds_costs_from_below),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

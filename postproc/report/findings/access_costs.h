@@ -32,6 +32,7 @@ struct line_reach {
     bool in_order; /* they follow each other */
     /* Part of the second cache's latency that is waited for, 0 to 1 (modelled_pace.h). */
     double waited;
+    double from_memory; /* of its lines that are not in it at least this part comes from memory */
     double
         crowded; /* accesses that miss in the first cache for want of ways, per access, besides */
 };

@@ -23,6 +23,9 @@ struct estimate access_place_cost(const struct model *model, const struct access
             const struct curve_point *point = &points[model->level_size[i]];
 
             ratios[i] = point->beyond && end < 0 ? 0 : ratio_end(point->miss_ratio, end);
+            /* What the curve does not know may have been timed. */
+            if (end < 0 && i > 0 && !reach.in_order)
+                ratios[i] = fmax(ratios[i], reach.from_memory * ratios[0]);
             /* A larger cache holds what a smaller one does: bounds where nothing was seen to miss
              * do not know that. */
             if (i > 0)
@@ -30,7 +33,7 @@ struct estimate access_place_cost(const struct model *model, const struct access
         }
         ends[end + 1] = access_cost_of_misses(costs, ratios, reach);
     }
-    return (struct estimate){ends[1], ends[0], ends[2]};
+    return (struct estimate){ends[1], fmin(ends[0], ends[1]), ends[2]};
 }
 
 /* The point of the largest size that is not above `bytes`. */

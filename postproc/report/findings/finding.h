@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "estimate.h"
+#include "report/findings/timed_evidence.h"
 
 /* What is wrong, recognised by how accesses follow each other. */
 enum pattern {
@@ -64,9 +65,10 @@ struct access_evidence {
        and of these, those as far as that was from the one before it. How far most of these are.
        0: none, or not known. */
     double far_steps, even_steps, stride_bytes;
-    double crowded;          /* part of its accesses that miss for want of ways in their sets */
-    double chased;           /* part of its accesses at an address that the place before held */
-    bool indexed;            /* its loop reads numbers in order that may be its indexes */
+    struct timed_evidence timed; /* where its lines come from */
+    double crowded;              /* part of its accesses that miss for want of ways in their sets */
+    double chased;               /* part of its accesses at an address that the place before held */
+    bool indexed;                /* its loop reads numbers in order that may be its indexes */
     double late_spread;      /* upper over lower quartile of the times to late reuses; 0: too few */
     size_t late_reuses;      /* seen by watches */
     double reused_elsewhere; /* part of them that happens in another loop */

@@ -37,9 +37,11 @@ static struct estimate cost_of(struct model *model, const struct access_costs *c
                                        .line_order = line_order,
                                        .line_bytes = analysis_line_size(model->analysis),
                                        .visits = points[model->level_size[0]].miss_ratio.value};
-    struct line_reach reach = {
-        .in_order = evidence_is_in_order(&evidence),
-        .waited = modelled_waiting(model, grouping_subset(&model->by_object, ranked->group))};
+    struct subset subset = grouping_subset(&model->by_object, ranked->group);
+    struct timed_evidence timed = timed_evidence_of(model, subset);
+    struct line_reach reach = {.in_order = evidence_is_in_order(&evidence),
+                               .from_memory = timed_evidence_least(&timed),
+                               .waited = modelled_waiting(model, subset)};
     struct estimate cost = access_place_cost(model, costs, points, reach);
 
     return (struct estimate){cost.value + costs->hit_ns, cost.lo + costs->hit_ns,

@@ -12,6 +12,7 @@
 #include "report/findings/modelled_pace.h"
 #include "report/findings/places_internal.h"
 #include "report/findings/resampled.h"
+#include "report/findings/timed_evidence.h"
 #include "report/model/next_uses.h"
 #include "report/model/object_labels.h"
 #include "support/descending.h"
@@ -299,9 +300,11 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     evidence->line_order = candidate->line_order;
     describe_object(search, place->object, evidence);
     curve_evidence(model, search->costs, points, evidence);
+    evidence->timed = timed_evidence_of(model, grouping_subset(&search->all, group));
     *cost = access_place_cost(
         model, search->costs, points,
         (struct line_reach){.in_order = evidence_is_in_order(evidence),
+                            .from_memory = timed_evidence_least(&evidence->timed),
                             .waited = modelled_waiting(model, grouping_subset(&search->all, group)),
                             .crowded = crowded_of(candidate)});
     evidence->small_blocks = candidate->small_sum > 0.5 * candidate->accesses;

@@ -195,6 +195,23 @@ static char *reason_of_places(const struct access_evidence *evidence, const char
     return text;
 }
 
+/* Fewer loads say little of where lines come from. */
+static const double timed_min = 16;
+
+/* Frees the text. */
+static char *with_source(char *text, const struct access_evidence *evidence)
+{
+    const struct timed_evidence *timed = &evidence->timed;
+    char *longer;
+
+    if (timed->bursts < EVIDENCE_BURSTS_MIN || timed->timed < timed_min)
+        return text;
+    longer = format_string("%s; %.0f %% of %.0f loads timed came from memory", text,
+                           100 * timed->from_memory / timed->timed, timed->timed);
+    free(text);
+    return longer;
+}
+
 char *pattern_reason(enum pattern pattern, const struct access_evidence *evidence)
 {
     switch (pattern) {
@@ -213,13 +230,16 @@ char *pattern_reason(enum pattern pattern, const struct access_evidence *evidenc
                              ", and %.2f new lines per access",
                              evidence->element_used, evidence->element_bytes, evidence->visits);
     case PATTERN_LINKED:
-        return evidence_is_of_nodes(evidence)
-                   ? reason_of_nodes(evidence)
-                   : reason_of_places(evidence, "each place read from the one before, anywhere in");
+        return with_source(
+            evidence_is_of_nodes(evidence)
+                ? reason_of_nodes(evidence)
+                : reason_of_places(evidence, "each place read from the one before, anywhere in"),
+            evidence);
     case PATTERN_INDEXED:
-        return reason_of_places(evidence, "at indexes that are loaded, anywhere in");
+        return with_source(reason_of_places(evidence, "at indexes that are loaded, anywhere in"),
+                           evidence);
     case PATTERN_ANYWHERE:
-        return reason_of_places(evidence, "in no order, anywhere in");
+        return with_source(reason_of_places(evidence, "in no order, anywhere in"), evidence);
     default:
         return copy_string("");
     }

@@ -38,7 +38,7 @@
 #include "profile/format_shared.h"
 
 #define PROFILE_MAGIC "\x89RPROF\r\n" /* 8 bytes, no terminator in the file */
-enum { PROFILE_VERSION_MAJOR = 4, PROFILE_VERSION_MINOR = 1 };
+enum { PROFILE_VERSION_MAJOR = 4, PROFILE_VERSION_MINOR = 2 };
 #define PROFILE_BYTE_ORDER 0x01020304u
 #define PROFILE_MERGED_ADDRESS 0x4000000000000000u
 
@@ -96,6 +96,7 @@ enum record_type {
     RECORD_PROCESS_TRANSFER, /* struct record_process_transfer: coherence traffic between processes
                               */
     RECORD_STEPS,            /* struct record_steps: how addresses follow each other in a burst */
+    RECORD_TIMED_LOADS,      /* struct record_timed_loads: lines of a burst that came from memory */
     RECORD_TYPE_COUNT
 };
 

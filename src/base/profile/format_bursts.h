@@ -82,4 +82,21 @@ struct record_steps {
     struct address_steps steps[];
 };
 
+/* Loads of an instruction whose lines were timed when the burst was interpreted: lines that were
+ * not used lately, nor one next to them (docs/measuring-the-rate.md, "Timed lines"). */
+struct timed_loads {
+    uint64_t ip;
+    uint32_t memory_ns;   /* that those from memory took longer than a line at hand, all together */
+    uint16_t timed;       /* loads */
+    uint16_t from_memory; /* of these */
+};
+
+/* Of a burst: all such instructions. From version 4.2 on. */
+struct record_timed_loads {
+    uint64_t burst_id;
+    uint32_t count;
+    uint32_t reserved;
+    struct timed_loads loads[];
+};
+
 #endif

@@ -128,6 +128,13 @@ const struct record_steps *profile_steps(const struct profile *profile, uint64_t
     return i == NOT_FOUND ? NULL : profile->steps.items[i];
 }
 
+const struct record_timed_loads *profile_timed_loads(const struct profile *profile,
+                                                     uint64_t burst_id)
+{
+    size_t i = find_position(ARRAY(timed_loads), 0, sizeof(burst_id), burst_id);
+    return i == NOT_FOUND ? NULL : profile->timed_loads.items[i];
+}
+
 /* How many begin at the address or before it. */
 static size_t count_begun(const struct extents *extents, uint64_t address)
 {

@@ -83,6 +83,24 @@ static void merge_steps(struct merge_input *input, const struct record_steps *or
     free(steps);
 }
 
+static void merge_timed_loads(struct merge_input *input, const struct record_timed_loads *original)
+{
+    const struct record_burst *burst = profile_burst(input->profile, original->burst_id);
+    struct record_timed_loads record = *original;
+    struct timed_loads *loads;
+    if (!burst)
+        return;
+    record.burst_id = merge_burst(input, original->burst_id);
+    loads = allocate(record.count, sizeof(*loads));
+    for (uint32_t i = 0; i < record.count; i++) {
+        loads[i] = original->loads[i];
+        loads[i].ip = merge_code_if_set(input, loads[i].ip, burst->monotonic_ns);
+    }
+    merge_append(input->merge, RECORD_TIMED_LOADS, &record, sizeof(record), loads,
+                 record.count * sizeof(*loads));
+    free(loads);
+}
+
 void merge_bursts(struct merge_input *input)
 {
     input->bursts_before = input->merge->bursts;
@@ -90,4 +108,6 @@ void merge_bursts(struct merge_input *input)
         merge_one(input, input->profile->bursts.items[i], ++input->merge->bursts);
     for (size_t i = 0; i < input->profile->steps.count; i++)
         merge_steps(input, input->profile->steps.items[i]);
+    for (size_t i = 0; i < input->profile->timed_loads.count; i++)
+        merge_timed_loads(input, input->profile->timed_loads.items[i]);
 }

@@ -161,6 +161,21 @@ static bool steps_are_sound(const unsigned char *payload, size_t length)
     return true;
 }
 
+static bool timed_loads_are_sound(const unsigned char *payload, size_t length)
+{
+    struct record_timed_loads record;
+    struct timed_loads loads;
+    memcpy(&record, payload, sizeof(record));
+    if (record.count > (length - sizeof(record)) / sizeof(loads))
+        return false;
+    for (uint32_t i = 0; i < record.count; i++) {
+        memcpy(&loads, payload + sizeof(record) + i * sizeof(loads), sizeof(loads));
+        if (loads.from_memory > loads.timed)
+            return false;
+    }
+    return true;
+}
+
 /* Fixed parts may be shorter (an older minor version) or longer (a newer one), but not absent. */
 static bool record_is_sound(const struct record_layout *layout, const struct record *record)
 {
@@ -181,6 +196,8 @@ static bool record_is_sound(const struct record_layout *layout, const struct rec
         return variables_are_sound(record->payload, length);
     if (layout->tail == TAIL_STEPS)
         return steps_are_sound(record->payload, length);
+    if (layout->tail == TAIL_TIMED_LOADS)
+        return timed_loads_are_sound(record->payload, length);
     if (layout->tail == TAIL_PROBES)
         return probes_are_sound(record->payload, length);
     if (layout->type == RECORD_TRANSFER)

@@ -64,8 +64,9 @@ struct profile {
     PROFILE_ARRAY(struct record_turn) turns;                             /* in file order */
     PROFILE_ARRAY(struct record_served) served;                          /* in file order */
     PROFILE_ARRAY(const struct record_progress *) progress;              /* in file order */
-    PROFILE_ARRAY(const struct record_steps *) steps; /* first one per burst, sorted */
-    PROFILE_ARRAY(struct record_totals) totals;       /* last one per thread, sorted */
+    PROFILE_ARRAY(const struct record_steps *) steps;             /* first one per burst, sorted */
+    PROFILE_ARRAY(const struct record_timed_loads *) timed_loads; /* likewise */
+    PROFILE_ARRAY(struct record_totals) totals;                   /* last one per thread, sorted */
     PROFILE_ARRAY(const struct record_note *) notes;
     PROFILE_ARRAY(const struct record_counter *) counters; /* last one per type, config, name */
     PROFILE_ARRAY(const struct record_histogram *)
@@ -136,6 +137,7 @@ const struct record_line_watch *profile_line_watch(const struct profile *, uint6
 const struct record_line_end *profile_line_end(const struct profile *, uint64_t sample_id);
 const struct record_burst *profile_burst(const struct profile *, uint64_t burst_id);
 const struct record_steps *profile_steps(const struct profile *, uint64_t burst_id);
+const struct record_timed_loads *profile_timed_loads(const struct profile *, uint64_t burst_id);
 /* In `bursts`; their number: it is not there. */
 size_t profile_burst_index(const struct profile *, uint64_t burst_id);
 const struct record_shared_mapping *profile_shared_mapping(const struct profile *,

@@ -20,7 +20,8 @@ enum tail_kind {
     TAIL_BINS,
     TAIL_PROBES,
     TAIL_VARIABLES,
-    TAIL_STEPS
+    TAIL_STEPS,
+    TAIL_TIMED_LOADS
 };
 
 /* Which of the records with one key a profile keeps. */

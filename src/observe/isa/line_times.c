@@ -2,8 +2,6 @@
 /* Signal-safe. */
 #include "isa/line_times.h"
 
-#include <stdbool.h>
-
 #include "isa/guarded_memory.h"
 #include "isa/pipeline.h"
 
@@ -13,21 +11,26 @@ enum { LINE_SHIFT = 6 };
 
 static const double interrupted_ns = 1000;
 
+struct line_time line_times_of(const struct line_times *times, uint32_t number, double ns_per_tick,
+                               double memory_ns)
+{
+    double ns = times->ticks[number] * ns_per_tick;
+    bool told = ns < interrupted_ns;
+
+    return (struct line_time){told, told && ns >= memory_ns / 2, ns};
+}
+
 struct line_times_sum line_times_sum(const struct line_times *times, double ns_per_tick,
                                      double memory_ns)
 {
     struct line_times_sum sum = {0};
 
     for (uint32_t i = 0; i < times->count; i++) {
-        double taken = times->ticks[i] * ns_per_tick;
+        struct line_time time = line_times_of(times, i, ns_per_tick, memory_ns);
 
-        if (taken >= interrupted_ns)
-            continue;
-        sum.timed++;
-        if (taken < memory_ns / 2)
-            continue;
-        sum.from_memory++;
-        sum.memory_ns += (uint64_t)taken;
+        sum.timed += time.told;
+        sum.from_memory += time.from_memory;
+        sum.memory_ns += time.from_memory ? (uint64_t)time.ns : 0;
     }
     return sum;
 }
@@ -89,6 +92,7 @@ void line_times_load(struct line_times *times, uint64_t address)
         return;
     times->spent += first + again;
     times->recent[times->count % LINE_TIMES_RECENT] = line;
+    times->address[times->count] = address;
     times->ticks[times->count++] = first > again ? (uint32_t)(first - again) : 0;
 }
 

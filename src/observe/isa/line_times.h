@@ -18,6 +18,7 @@
 #ifndef REUSE_ISA_LINE_TIMES_H
 #define REUSE_ISA_LINE_TIMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct pipeline;
@@ -34,6 +35,7 @@ struct line_times {
     uint32_t count;
     uint64_t spent;                 /* ticks; from LINE_TIMES_TICKS on nothing more is timed */
     uint32_t ticks[LINE_TIMES_MAX]; /* of the processor's clock, beyond those of a line at hand */
+    uint64_t address[LINE_TIMES_MAX];
     uint64_t recent[LINE_TIMES_RECENT]; /* numbers of the last lines timed */
 };
 
@@ -41,14 +43,22 @@ struct line_times {
  * timed and can be read. */
 void line_times_load(struct line_times *, uint64_t address);
 
+/* What one took, and what that tells. What took 1 us and more was a page fault or an interrupt, and
+ * says nothing. memory_ns: what a line of memory takes, about; half of it tells those from lines of
+ * a cache. */
+struct line_time {
+    bool told, from_memory;
+    double ns;
+};
+struct line_time line_times_of(const struct line_times *, uint32_t number, double ns_per_tick,
+                               double memory_ns);
+
 /* How many lines were timed, and which of these came from memory. */
 struct line_times_sum {
     uint32_t timed, from_memory;
     uint64_t memory_ns; /* that those from memory took longer, all together */
 };
 
-/* memory_ns: what a line of memory takes, about; half of it tells those from lines of a cache. What
- * took 1 us and more was a page fault or an interrupt, and says nothing. */
 struct line_times_sum line_times_sum(const struct line_times *, double ns_per_tick,
                                      double memory_ns);
 
