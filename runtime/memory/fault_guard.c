@@ -190,14 +190,22 @@ static void take_back(void)
     release();
 }
 
+/* The handler of SIGTRAP was called on the thread's alternate stack. */
+static bool is_on_alternate_stack(const ucontext_t *context)
+{
+    return (uintptr_t)context - (uintptr_t)context->uc_stack.ss_sp < context->uc_stack.ss_size;
+}
+
 void fault_guard_enter(const ucontext_t *context)
 {
     int saved = errno;
 
     if (atomic_fetch_add_explicit(&entries, 1, memory_order_relaxed) % LOOK_EVERY == 0)
         take_back();
-    if (atomic_load_explicit(&alternate_stack, memory_order_relaxed) &&
-        context->uc_stack.ss_size > 0) {
+    /* Erlang's BEAM sets SA_ONSTACK in all handlers that it finds, ours as well. */
+    if (is_on_alternate_stack(context) ||
+        (atomic_load_explicit(&alternate_stack, memory_order_relaxed) &&
+         context->uc_stack.ss_size > 0)) {
         const stack_t none = {.ss_flags = SS_DISABLE};
 
         syscall(SYS_sigaltstack, &none, NULL);

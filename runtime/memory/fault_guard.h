@@ -24,9 +24,9 @@ void fault_guard_end(void);
 /*
  * Around guarded loads in a handler, on the handler's private stack; context: what the handler
  * interrupted. No system call, but one where the thread blocks SIGSEGV or SIGBUS, one where it has
- * an alternate stack that the target wants faults to be handled on, and two at every 64th entry to
- * see whether the target has set a disposition without the C library. What they change is restored
- * when the handler returns to `context`.
+ * an alternate stack that the handler is on, or that the target wants faults to be handled on, and
+ * two at every 64th entry to see whether the target has set a disposition without the C library.
+ * What they change is restored when the handler returns to `context`.
  */
 void fault_guard_enter(const ucontext_t *context);
 void fault_guard_leave(void);

@@ -35,6 +35,7 @@ target "system calls that the program serves itself" -- "$hostile" dispatch
 
 target "an alternate stack that is too small" -- "$tight" small-alternate
 target "an alternate stack that has been freed" -- "$tight" freed-alternate
+target "handlers of ours that the program moves to alternate stacks" -- "$tight" moved-handlers
 target "_exit() on a small alternate stack" -- "$tight" crash-exit
 target "fork() on a small alternate stack" -- "$tight" crash-fork
 target "exit() on a small coroutine" -- "$tight" coroutine-exit

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -80,6 +81,74 @@ static int run_freed_alternate(void)
     printf("bytes changed: %d\n", changed);
     return 0;
 }
+
+/* ---- handlers that are moved to alternate stacks behind our back ---- */
+
+#ifdef __x86_64__
+struct kernel_action {
+    void *handler;
+    unsigned long flags;
+    void *restorer;
+    unsigned long mask;
+};
+
+/* Neither through the C library's sigaction() nor its syscall(). */
+static long change_action(int signal, const struct kernel_action *new, struct kernel_action *old)
+{
+    register long size __asm__("r10") = sizeof new->mask;
+    long result;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "0"((long)SYS_rt_sigaction), "D"((long)signal), "S"(new), "d"(old), "r"(size)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+/* f(turns, word): loads the word in each turn. */
+static const unsigned char turns_code[] = {
+    0x48, 0x8b, 0x06, /* mov (%rsi), %rax */
+    0x48, 0xff, 0xcf, /* dec %rdi */
+    0x75, 0xf8,       /* jnz, to the load */
+    0xc3,             /* ret */
+};
+
+/*
+ * As Erlang's BEAM: sets SA_ONSTACK in all handlers that it finds. Its code is nobody's, and ends
+ * where memory does: who looks further has a fault.
+ */
+static int run_moved_handlers(void)
+{
+    static const int signals[] = {SIGTRAP, SIGSEGV, SIGBUS};
+    unsigned char *memory = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *code = memory + PAGE - sizeof turns_code;
+    long word = 7;
+
+    if (memory == MAP_FAILED || mprotect(memory + PAGE, PAGE, PROT_NONE) != 0)
+        return 99;
+    memcpy(code, turns_code, sizeof turns_code);
+    use_alternate(stack_of(16 * PAGE), 16 * PAGE);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct kernel_action action;
+
+        if (change_action(signals[i], NULL, &action) != 0)
+            return 99;
+        action.flags |= SA_ONSTACK;
+        if (change_action(signals[i], &action, NULL) != 0)
+            return 99;
+    }
+    printf("%ld\n", ((long (*)(long, long *))code)(400L * 1000 * 1000, &word));
+    return 0;
+}
+#else
+static int run_moved_handlers(void)
+{
+    burn(BURN_MS);
+    puts("7");
+    return 0;
+}
+#endif
 
 /* ---- a little stack left ---- */
 
@@ -214,13 +283,10 @@ static const struct {
     const char *name;
     int (*run)(void);
 } cases[] = {
-    {"small-alternate", run_small_alternate},
-    {"freed-alternate", run_freed_alternate},
-    {"crash-exit", run_crash_exit},
-    {"crash-fork", run_crash_fork},
-    {"coroutine-exit", run_coroutine_exit},
-    {"coroutine-fork", run_coroutine_fork},
-    {"stale", run_stale},
+    {"small-alternate", run_small_alternate}, {"freed-alternate", run_freed_alternate},
+    {"moved-handlers", run_moved_handlers},   {"crash-exit", run_crash_exit},
+    {"crash-fork", run_crash_fork},           {"coroutine-exit", run_coroutine_exit},
+    {"coroutine-fork", run_coroutine_fork},   {"stale", run_stale},
 };
 
 int main(int count, char **arguments)
