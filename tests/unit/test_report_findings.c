@@ -46,6 +46,10 @@ static void test_random_access(void **state)
     evidence.touched_bytes = anywhere.touched_bytes;
     evidence.indexed = true;
     assert_int_equal(pattern_of(&evidence), PATTERN_INDEXED);
+    evidence.computed = 0.9; /* what looks like indexes goes elsewhere */
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+    evidence.computed = 0.1;
+    assert_int_equal(pattern_of(&evidence), PATTERN_INDEXED);
     evidence.object_bytes = 16 * MIB; /* fits the cache that its misses are counted for */
     evidence.touched_bytes = 16 * MIB;
     assert_int_equal(pattern_of(&evidence), PATTERN_NONE);
@@ -111,6 +115,23 @@ static void test_even_steps(void **state)
     evidence.far_steps = 0.9;
     evidence.even_steps = 0.01; /* reuses look regular, but no step is as the one before */
     assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+}
+
+/* What loads of the place say of where its lines come from, if there are enough. */
+static void test_timed_loads_are_a_reason(void **state)
+{
+    struct access_evidence evidence = anywhere;
+    char *reason;
+
+    (void)state;
+    evidence.timed = (struct timed_evidence){.bursts = 20, .timed = 320, .from_memory = 240};
+    reason = pattern_reason(PATTERN_ANYWHERE, &evidence);
+    assert_non_null(strstr(reason, "75 % of 320 loads timed came from memory"));
+    free(reason);
+    evidence.timed.bursts = EVIDENCE_BURSTS_MIN - 1;
+    reason = pattern_reason(PATTERN_ANYWHERE, &evidence);
+    assert_null(strstr(reason, "timed"));
+    free(reason);
 }
 
 static void test_chains(void **state)
@@ -194,6 +215,13 @@ static void test_layouts(void **state)
     evidence.element_used = 16;
     assert_int_equal(pattern_of(&evidence), PATTERN_FEW_MEMBERS);
     assert_true(pattern_saving(PATTERN_FEW_MEMBERS, &evidence).hi < 0.9);
+    evidence.far_steps = 0.9; /* in no order: a line each, but the parts in use fit */
+    evidence.even_steps = 0.01;
+    assert_int_equal(pattern_of(&evidence), PATTERN_FEW_MEMBERS);
+    evidence.object_bytes = 512 * MIB; /* they do not */
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+    evidence.far_steps = evidence.even_steps = 0;
+    evidence.object_bytes = anywhere.object_bytes;
     evidence.element_used = 100;
     assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
     evidence.element_bytes = evidence.element_used = 8;
@@ -572,6 +600,7 @@ int main(void)
         cmocka_unit_test(test_across_lines),
         cmocka_unit_test(test_even_steps),
         cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_timed_loads_are_a_reason),
         cmocka_unit_test(test_crowded_sets),
         cmocka_unit_test(test_cluster_shares),
         cmocka_unit_test(test_whole_lines),

@@ -11,6 +11,8 @@ enum { HOPS_MAX = 8 };
 struct ordered_accesses {
     uint32_t burst;
     double weight, far, even, crowded, chased;
+    double traced,
+        computed;  /* it is known what made their addresses; and that was no loaded value */
     double stride; /* bytes, without its sign */
 };
 
@@ -73,6 +75,10 @@ static struct ordered_accesses accesses_of(const struct model *model, size_t obs
     of.even = of.weight * steps->even / steps->accesses;
     of.stride = fabs((double)steps->stride);
     of.crowded = of.weight * crowded_part(steps);
+    if (steps->traced > 0) {
+        of.traced = of.weight;
+        of.computed = of.weight * (steps->traced - steps->loaded) / steps->traced;
+    }
     if (is_chased(record, steps))
         of.chased = of.weight * steps->loaded / steps->traced;
     return of;
@@ -104,9 +110,10 @@ void address_order_evidence(const struct address_order *order, uint32_t run,
                             struct access_evidence *evidence)
 {
     double weight = 0, far = 0, even = 0, crowded = 0, chased = 0, most = 0;
+    double traced = 0, computed = 0;
 
     evidence->far_steps = evidence->even_steps = evidence->stride_bytes = 0;
-    evidence->crowded = evidence->chased = 0;
+    evidence->crowded = evidence->chased = evidence->computed = 0;
     for (size_t i = 0; i < order->items.count; i++) {
         const struct ordered_accesses *of = &order->items.items[i];
         double draws = analysis_resampled_draws(order->model->analysis, run, of->burst);
@@ -116,6 +123,8 @@ void address_order_evidence(const struct address_order *order, uint32_t run,
         even += draws * of->even;
         crowded += draws * of->crowded;
         chased += draws * of->chased;
+        traced += draws * of->traced;
+        computed += draws * of->computed;
         if (draws * of->even > most) {
             most = draws * of->even;
             evidence->stride_bytes = of->stride;
@@ -127,4 +136,5 @@ void address_order_evidence(const struct address_order *order, uint32_t run,
     evidence->even_steps = far > 0 ? even / far : 0;
     evidence->crowded = crowded / weight;
     evidence->chased = chased / weight;
+    evidence->computed = traced > 0 ? computed / traced : 0;
 }

@@ -12,8 +12,8 @@ struct address_order;
 struct address_order *address_order_of(const struct model *, struct subset);
 void address_order_free(struct address_order *);
 
-/* Sets far_steps, even_steps, stride_bytes, crowded and chased: 0 where profiles do not tell. run:
- * one of those that resampling bursts makes (analysis_resampled_count()), or
+/* Sets far_steps, even_steps, stride_bytes, crowded, chased and computed: 0 where profiles do not
+ * tell. run: one of those that resampling bursts makes (analysis_resampled_count()), or
  * ANALYSIS_AS_OBSERVED. */
 void address_order_evidence(const struct address_order *, uint32_t run, struct access_evidence *);
 

@@ -64,6 +64,8 @@ static const double crowded_least = 0.02;
 
 /* So many times as many as others: more than half are. */
 static const double mostly = 2;
+/* Where more addresses than this are made of no loaded value, there are no indexes. */
+static const double computed_most = 0.5;
 
 /* What needs hardly more than a cache has is noise of the model. */
 static const double hardly_more = 1.2;
@@ -165,6 +167,16 @@ static bool uses_few_members(const struct access_evidence *evidence)
            (double)evidence->element_used <= used_part * (double)evidence->element_bytes;
 }
 
+/* Elements in no order take a line each, however small they are, unless what is used of all of them
+ * fits. */
+static bool splitting_spares_lines(const struct access_evidence *evidence)
+{
+    double used = (double)evidence->element_used / (double)evidence->element_bytes;
+
+    return !steps_unevenly(evidence) ||
+           used * evidence_extent(evidence) < EVIDENCE_FITS * evidence->level_bytes;
+}
+
 /* What takes half of the innermost cache at most has no misses to speak of. */
 static bool is_small(const struct access_evidence *evidence)
 {
@@ -198,14 +210,15 @@ enum pattern pattern_of(const struct access_evidence *evidence)
         return pattern_of_whole_lines(evidence);
     if (goes_from_node_to_node(evidence))
         return PATTERN_LINKED;
-    if (uses_few_members(evidence))
+    if (uses_few_members(evidence) && splitting_spares_lines(evidence))
         return PATTERN_FEW_MEMBERS;
     if (evidence_steps_evenly(evidence) ||
         (evidence_comes_back_evenly(evidence) && !steps_unevenly(evidence)))
         return PATTERN_ACROSS_LINES;
     if (evidence_extent(evidence) < EVIDENCE_FITS * evidence->level_bytes)
         return PATTERN_NONE;
-    return evidence->indexed ? PATTERN_INDEXED : PATTERN_ANYWHERE;
+    return evidence->indexed && evidence->computed < computed_most ? PATTERN_INDEXED
+                                                                   : PATTERN_ANYWHERE;
 }
 
 struct estimate pattern_saving(enum pattern pattern, const struct access_evidence *evidence)

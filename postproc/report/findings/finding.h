@@ -68,6 +68,7 @@ struct access_evidence {
     struct timed_evidence timed; /* where its lines come from */
     double crowded;              /* part of its accesses that miss for want of ways in their sets */
     double chased;               /* part of its accesses at an address that the place before held */
+    double computed;             /* part of its accesses at an address that no loaded value made */
     bool indexed;                /* its loop reads numbers in order that may be its indexes */
     double late_spread;      /* upper over lower quartile of the times to late reuses; 0: too few */
     size_t late_reuses;      /* seen by watches */

@@ -109,6 +109,15 @@ void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset su
     results_free(&results);
 }
 
+/* Nobody else stores to its lines. What processes share is told apart (communication). */
+static bool is_of_single_threads(const struct analysis *analysis)
+{
+    for (size_t p = 0; p < analysis->profile_count; p++)
+        if (analysis->profiles[p]->threads.count != 1)
+            return false;
+    return true;
+}
+
 /* At one place of the results, which are used up. cold: scratch, by replicate. footprint: at most
  * this share of the accesses are first uses. */
 static struct miss_split split_misses(const struct analysis *analysis, struct results *results,
@@ -119,9 +128,10 @@ static struct miss_split split_misses(const struct analysis *analysis, struct re
     double floor = least_claim(analysis, results, place);
     struct miss_split out = {.beyond = is_beyond(shares)};
 
-    out.coherence =
-        interval_of(analysis, shares, fmax(floor, least_coherence(analysis, results, place)),
-                    results->bursts, coherence_misses);
+    if (!is_of_single_threads(analysis))
+        out.coherence =
+            interval_of(analysis, shares, fmax(floor, least_coherence(analysis, results, place)),
+                        results->bursts, coherence_misses);
     if (analysis->options.groups)
         out.crossing = interval_of(analysis, shares, fmax(floor, least_crossing(analysis)),
                                    results->bursts, crossing_uses);
