@@ -16,11 +16,9 @@ static const char *plus_minus(void)
 /* An interval that is so many times the value tells its reader as much without a number. */
 #define NOTHING_KNOWN 1e4
 
-/* Shares in percent, short: the ends of a range. */
-static char *range_end(enum cell_kind kind, double value)
+/* The end of a range of shares, in percent, short. */
+static char *share_end(double value)
 {
-    if (kind != CELL_SHARE)
-        return cell_number_text(kind, value);
     return format_string(value <= 0 || value >= 0.0995 ? "%.0f" : "%.1f", 100 * value);
 }
 
@@ -41,11 +39,13 @@ static bool is_better_as_range(const struct cell *cell, double half)
 static char *number_range(const struct cell *cell)
 {
     double most = cell->value.hi;
-    bool least = cell->kind == CELL_SHARE && most > 0 && most < LEAST_SHARE;
-    char *lo = range_end(cell->kind, cell->value.lo);
-    char *hi = range_end(cell->kind, least ? LEAST_SHARE : most);
-    char *text = format_string("%s to %s", lo, hi);
+    char *lo, *hi, *text;
 
+    if (cell->kind != CELL_SHARE)
+        return cell_range_text(cell->kind, cell->value.lo, most);
+    lo = share_end(cell->value.lo);
+    hi = share_end(most > 0 && most < LEAST_SHARE ? LEAST_SHARE : most);
+    text = format_string("%s to %s", lo, hi);
     free(lo);
     free(hi);
     return text;

@@ -2,6 +2,7 @@
 #include "document/document.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "document/numbers.h"
 #include "support/utf8.h"
@@ -249,6 +250,27 @@ struct cell cell_table(struct table *table)
 struct cell cell_truth(bool truth)
 {
     return (struct cell){.kind = CELL_TRUTH, .value = {truth, truth, truth}};
+}
+
+char *cell_range_text(enum cell_kind kind, double lo, double hi)
+{
+    char *low, *high, *text;
+
+    switch (kind) {
+    case CELL_COUNT:
+        return number_count_range(lo, hi);
+    case CELL_BYTES:
+        return number_bytes_range(lo, hi);
+    case CELL_TIME:
+        return number_time_range(lo, hi);
+    default:
+        low = cell_number_text(kind, lo);
+        high = cell_number_text(kind, hi);
+        text = strcmp(low, high) != 0 ? format_string("%s to %s", low, high) : copy_string(high);
+        free(high);
+        free(low);
+        return text;
+    }
 }
 
 char *cell_number_text(enum cell_kind kind, double value)

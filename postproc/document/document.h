@@ -191,5 +191,8 @@ struct cell cell_truth(bool);
 
 /* A value as text shows it, without its interval; the caller frees it. */
 char *cell_number_text(enum cell_kind, double value);
+/* "0.34 to 5.23 M": the ends of an interval in one unit, or one number where they look alike; the
+ * caller frees it. */
+char *cell_range_text(enum cell_kind, double lo, double hi);
 
 #endif

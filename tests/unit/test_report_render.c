@@ -285,6 +285,31 @@ static void test_shares_between_two_ends(void **state)
     }
 }
 
+static void test_both_ends_of_a_range_have_one_unit(void **state)
+{
+    static const struct {
+        enum cell_kind kind;
+        struct estimate ends;
+        const char *shown;
+    } cases[] = {{CELL_COUNT, {5.23e6, 39, 149e6}, "0 to 149 M"},
+                 {CELL_COUNT, {1e6, 340e3, 5.23e6}, "0.34 to 5.23 M"},
+                 {CELL_COUNT, {20, 3, 9000}, "3 to 9000"},
+                 {CELL_COUNT, {9.5e6, 9.4996e6, 9.5e6}, "9.50 M"},
+                 {CELL_BYTES, {4096, 640, 32768}, "0.62 to 32 KiB"},
+                 {CELL_TIME, {1e4, 2, 1.5e6}, "0 to 1.50 ms"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct cell cell = cell_estimate(cases[i].kind, cases[i].ends);
+        char *text;
+
+        cell.range = true;
+        text = cell_string(&cell);
+        assert_string_equal(text, cases[i].shown);
+        free(text);
+    }
+}
+
 static void test_colours_change_no_text(void **state)
 {
     static const struct {
@@ -395,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_text_of_long_and_wild_names),
         cmocka_unit_test(test_text_takes_the_width),
         cmocka_unit_test(test_shares_between_two_ends),
+        cmocka_unit_test(test_both_ends_of_a_range_have_one_unit),
         cmocka_unit_test(test_colours_change_no_text),
         cmocka_unit_test(test_strings_are_utf8),
         cmocka_unit_test(test_numbers),

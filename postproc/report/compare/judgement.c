@@ -118,15 +118,30 @@ static char *number_text(const struct condition *condition, double value)
     return number_count(value);
 }
 
-char *condition_value_text(const struct condition *condition, struct estimate value)
+/* "0.9 to 1.2 s"; the caller frees it. */
+static char *interval_text(const struct condition *condition, struct estimate value)
 {
-    char *middle = number_text(condition, value.value), *lo = number_text(condition, value.lo);
-    char *hi = number_text(condition, value.hi), *text;
+    enum unit unit = condition_unit(condition);
+    char *lo, *hi, *text;
 
-    text = value.lo == value.hi ? copy_string(middle)
-                                : format_string("%s (95 %% interval %s to %s)", middle, lo, hi);
+    if (isfinite(value.lo) && isfinite(value.hi) && !condition->relative && unit != UNIT_SHARE)
+        return unit == UNIT_TIME ? number_time_range(value.lo, value.hi)
+                                 : number_count_range(value.lo, value.hi);
+    lo = number_text(condition, value.lo);
+    hi = number_text(condition, value.hi);
+    text = format_string("%s to %s", lo, hi);
     free(hi);
     free(lo);
+    return text;
+}
+
+char *condition_value_text(const struct condition *condition, struct estimate value)
+{
+    char *middle = number_text(condition, value.value), *range = interval_text(condition, value);
+    char *text = value.lo == value.hi ? copy_string(middle)
+                                      : format_string("%s (95 %% interval %s)", middle, range);
+
+    free(range);
     free(middle);
     return text;
 }

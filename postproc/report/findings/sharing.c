@@ -91,18 +91,6 @@ static char *lines_text(const struct model *model, size_t lines)
                          model->exact ? "" : " seen");
 }
 
-/* "10 to 20 M", or one number; the caller frees it. */
-static char *range_text(struct estimate transfers)
-{
-    char *low = number_count(transfers.lo), *high = number_count(transfers.hi);
-    char *text =
-        transfers.lo < transfers.hi ? format_string("%s to %s", low, high) : copy_string(high);
-
-    free(low);
-    free(high);
-    return text;
-}
-
 /* What prices the transfers; the caller frees it. */
 static char *price_text(const struct findings *findings, const struct finding *finding)
 {
@@ -116,7 +104,7 @@ static const char *transfers_text(struct model *model, const struct findings *fi
                                   const struct finding *finding, struct estimate transfers,
                                   size_t threads, size_t lines)
 {
-    char *seen = lines_text(model, lines), *range = range_text(transfers);
+    char *seen = lines_text(model, lines), *range = number_count_range(transfers.lo, transfers.hi);
     char *price = price_text(findings, finding);
     char *text = format_string("%zu threads, %s; %s transfers%s %s", threads, seen, range,
                                finding->waits_known ? ";" : ",", price);

@@ -29,7 +29,7 @@ static void put_interval(const struct cell *cell, FILE *stream)
 {
     const struct estimate *value = &cell->value;
     double half = fmax(value->hi - value->value, value->value - value->lo);
-    char *low, *high;
+    char *range, *high;
 
     if (!cell->interval || !(half > 0))
         return;
@@ -37,12 +37,12 @@ static void put_interval(const struct cell *cell, FILE *stream)
         fputs("<small>not known well</small>", stream);
         return;
     }
-    low = cell_number_text(cell->kind, fmax(value->lo, 0));
+    range = cell_range_text(cell->kind, fmax(value->lo, 0), value->hi);
     high = cell_number_text(cell->kind, value->hi);
-    if (strcmp(low, high) != 0)
-        fprintf(stream, "<small>%s to %s</small>", low, high);
+    if (strcmp(range, high) != 0)
+        fprintf(stream, "<small>%s</small>", range);
     free(high);
-    free(low);
+    free(range);
 }
 
 void html_value(const struct cell *cell, bool unit, FILE *stream)

@@ -62,12 +62,12 @@ static void add_totals(const struct shown_matrix *shown, struct document *docume
     const struct estimate *total = shown->matrix->total.of;
     double all = total[MATRIX_ALL].value;
     char *share = number_percent(all > 0 ? total[MATRIX_FALSE].value / all : 0);
-    char *number = number_count(all), *lo = number_count(total[MATRIX_ALL].lo);
-    char *hi = number_count(total[MATRIX_ALL].hi);
+    char *number = number_count(all);
+    char *range = number_count_range(total[MATRIX_ALL].lo, total[MATRIX_ALL].hi);
     char *text = shown->model->exact ? format_string("%s%s, %s %% of them false sharing", number,
                                                      shown->what, share)
-                                     : format_string("%s (%s to %s)%s, %s %% of them false sharing",
-                                                     number, lo, hi, shown->what, share);
+                                     : format_string("%s (%s)%s, %s %% of them false sharing",
+                                                     number, range, shown->what, share);
 
     for (size_t kind = 0; kind < MATRIX_KINDS; kind++) {
         char *name = format_string("%s.total.%s", shown->prefix, matrix_kind_names[kind]);
@@ -80,8 +80,7 @@ static void add_totals(const struct shown_matrix *shown, struct document *docume
     }
     free(text);
     free(number);
-    free(lo);
-    free(hi);
+    free(range);
     free(share);
 }
 

@@ -163,7 +163,7 @@ static void add_measurement(struct model *model, struct document *document, stru
 {
     const char *engine = common_text(model, "engine");
     struct cell accesses = cell_estimate(CELL_COUNT, model->accesses);
-    char *text, *lo, *hi, *value;
+    char *text, *range, *value;
 
     text = format_string("%s%s", engine != NULL ? engine : "several",
                          model->exact ? " (every access was counted)" : "");
@@ -175,14 +175,12 @@ static void add_measurement(struct model *model, struct document *document, stru
                     (text = format_string("%u bytes", analysis_line_size(model->analysis))));
     free(text);
     value = number_count(model->accesses.value);
-    lo = number_count(model->accesses.lo);
-    hi = number_count(model->accesses.hi);
+    range = number_count_range(model->accesses.lo, model->accesses.hi);
     text = model->exact ? format_string("%s (exact)", value)
-                        : format_string("%s (estimated; 95 %% interval %s to %s)", value, lo, hi);
+                        : format_string("%s (estimated; 95 %% interval %s)", value, range);
     section_fact_as(document, section, "accesses", "Accesses", INTERVAL_OBJECT, accesses, text);
     free(text);
-    free(hi);
-    free(lo);
+    free(range);
     free(value);
 }
 

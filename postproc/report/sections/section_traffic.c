@@ -218,21 +218,19 @@ static char *written_back_text(const struct traffic *traffic)
 
     for (size_t i = 1; i <= traffic->levels; i++) {
         const struct estimate *back = &traffic->level[i].written_back;
-        char *to, *low, *high;
+        char *to, *high, *bounds;
 
         if (traffic->level[i].beyond || !isfinite(back->hi) ||
             traffic_is_vague(traffic->level[i].bytes))
             continue;
         to = level_text(traffic, i);
-        low = number_bytes(back->lo);
         high = number_bytes(back->hi);
-        longer = isfinite(back->value)
-                     ? format_string("%s%s to %s %s", text, text[0] != '\0' ? "," : "", to, high)
-                     : format_string("%s%s to %s %s to %s", text, text[0] != '\0' ? "," : "", to,
-                                     low, high);
+        bounds = number_bytes_range(back->lo, back->hi);
+        longer = format_string("%s%s to %s %s", text, text[0] != '\0' ? "," : "", to,
+                               isfinite(back->value) ? high : bounds);
         free(text);
         free(to);
-        free(low);
+        free(bounds);
         free(high);
         text = longer;
     }

@@ -283,20 +283,19 @@ static char *say_fight(const struct false_sharing *finding)
 
 static char *say_worthy(const struct model *model, const struct advice_sum *sum)
 {
-    char *number = number_count(sum->transfers.value), *low = number_count(sum->transfers.lo);
-    char *high = number_count(sum->transfers.hi), *fight = say_fight(sum->worst), *text;
+    char *number = number_count(sum->transfers.value), *fight = say_fight(sum->worst), *text;
+    char *range = number_count_range(sum->transfers.lo, sum->transfers.hi);
     const char *places = sum->count == 1 ? "place is" : "places are";
 
     text = model->exact
                ? format_string("False sharing: %zu %s worth parting; that would save %s transfers.",
                                sum->count, places, number)
                : format_string("False sharing: %zu %s worth parting; that would save about %s "
-                               "transfers (%s to %s%s).%s",
-                               sum->count, places, number, low, high,
+                               "transfers (%s%s).%s",
+                               sum->count, places, number, range,
                                false_sharing_is_modelled(sum->worst) ? ", modelled" : "", fight);
     free(fight);
-    free(high);
-    free(low);
+    free(range);
     free(number);
     return text;
 }
