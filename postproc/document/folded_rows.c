@@ -45,15 +45,20 @@ static bool is_background_line(const struct code_line *line)
            begins(line->module, "libreuse.so");
 }
 
-/* Too few bursts, and an interval from next to nothing to more than twice the value. */
-static bool says_nothing(struct model *model, const struct grouping *grouping, uint32_t group)
-{
-    struct estimate share;
+/* A row that takes more of the CPU time than this, for certain, is what its reader looks for. */
+#define MUCH_TIME 0.05
 
-    if (model->exact || grouping->bursts[group] >= MODEL_BURSTS_MIN)
-        return false;
-    share = share_of_accesses(model, grouping, group);
-    return share.lo < share.value / 4 && share.hi > 2 * share.value;
+bool row_says_nothing(struct estimate accesses, struct estimate time)
+{
+    return accesses.lo < accesses.value / 4 && accesses.hi > 2 * accesses.value &&
+           !(time.lo > MUCH_TIME);
+}
+
+static bool says_nothing(struct model *model, const struct grouping *grouping, uint32_t group,
+                         struct estimate time)
+{
+    return !model->exact && grouping->bursts[group] < MODEL_BURSTS_MIN &&
+           row_says_nothing(share_of_accesses(model, grouping, group), time);
 }
 
 static bool shows_all(const struct model *model)
@@ -62,7 +67,7 @@ static bool shows_all(const struct model *model)
 }
 
 static bool fold(struct model *model, const struct grouping *grouping, uint32_t group, size_t rank,
-                 bool background, struct folded_rows *folded)
+                 bool background, struct estimate time, struct folded_rows *folded)
 {
     if (shows_all(model) || rank == 0)
         return false;
@@ -70,7 +75,7 @@ static bool fold(struct model *model, const struct grouping *grouping, uint32_t 
         folded->background++;
         return true;
     }
-    if (!says_nothing(model, grouping, group))
+    if (!says_nothing(model, grouping, group, time))
         return false;
     folded->unsure++;
     return true;
@@ -79,13 +84,14 @@ static bool fold(struct model *model, const struct grouping *grouping, uint32_t 
 bool fold_object(struct model *model, size_t rank, uint32_t object, struct folded_rows *folded)
 {
     return fold(model, &model->by_object, object, rank,
-                is_background_object(&model->objects.items[object]), folded);
+                is_background_object(&model->objects.items[object]), (struct estimate){0}, folded);
 }
 
-bool fold_line(struct model *model, size_t rank, uint32_t line, struct folded_rows *folded)
+bool fold_line(struct model *model, size_t rank, uint32_t line, struct estimate time,
+               struct folded_rows *folded)
 {
     return fold(model, &model->by_line, line, rank, is_background_line(&model->lines.items[line]),
-                folded);
+                time, folded);
 }
 
 char *folded_text(const struct folded_rows *folded, const char *what)

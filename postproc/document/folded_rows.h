@@ -14,7 +14,13 @@ struct folded_rows {
 /* Whether to leave a row out, and counts it. The first row of a ranking always stays, so do all in
  * JSON and CSV and with -v. */
 bool fold_object(struct model *, size_t rank, uint32_t object, struct folded_rows *);
-bool fold_line(struct model *, size_t rank, uint32_t line, struct folded_rows *);
+/* time: its share of the CPU time; all 0: not known. */
+bool fold_line(struct model *, size_t rank, uint32_t line, struct estimate time,
+               struct folded_rows *);
+
+/* Of a row with few bursts: its share of the accesses may be next to nothing or more than twice as
+ * much, and it is not known to take much of the CPU time. */
+bool row_says_nothing(struct estimate accesses, struct estimate time);
 
 /* "3 more objects with too few samples to tell; 2 of the allocator and the loader (-v)."; NULL:
  * none was left out. what: "object". The caller frees it. */

@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "document/cell_text.h"
+#include "document/folded_rows.h"
 #include "document/numbers.h"
 #include "document/render.h"
 
@@ -310,6 +311,18 @@ static void test_both_ends_of_a_range_have_one_unit(void **state)
     }
 }
 
+static void test_much_time_is_shown_however_few_accesses(void **state)
+{
+    const struct estimate unknown = {0.1, 0, 0.4}, known = {0.1, 0.05, 0.15};
+    const struct estimate much = {0.94, 0.85, 1}, open = {0.3, 0.01, 0.9}, none = {0};
+
+    (void)state;
+    assert_true(row_says_nothing(unknown, none));
+    assert_true(row_says_nothing(unknown, open));
+    assert_false(row_says_nothing(unknown, much));
+    assert_false(row_says_nothing(known, none));
+}
+
 static void test_colours_change_no_text(void **state)
 {
     static const struct {
@@ -420,6 +433,7 @@ int main(void)
         cmocka_unit_test(test_text_of_long_and_wild_names),
         cmocka_unit_test(test_text_takes_the_width),
         cmocka_unit_test(test_shares_between_two_ends),
+        cmocka_unit_test(test_much_time_is_shown_however_few_accesses),
         cmocka_unit_test(test_both_ends_of_a_range_have_one_unit),
         cmocka_unit_test(test_colours_change_no_text),
         cmocka_unit_test(test_strings_are_utf8),

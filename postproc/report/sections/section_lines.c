@@ -174,9 +174,13 @@ void section_lines(struct model *model, struct document *document)
     table =
         document_table(document, "lines", text, basis_text(model, document, ""), columns, count);
     free(text);
-    for (size_t i = 0; i < ranking->count; i++)
-        if (!fold_line(model, i, ranking->items[i].group, &folded))
+    for (size_t i = 0; i < ranking->count; i++) {
+        uint32_t line = ranking->items[i].group;
+        struct estimate time = times != NULL ? times[line] : (struct estimate){0};
+
+        if (!fold_line(model, i, line, time, &folded))
             add_line(model, document, table, levels, &ranking->items[i], times);
+    }
     free(times);
     left_out = folded_text(&folded, "line");
     text = format_string(
