@@ -4,6 +4,12 @@
 #include <stddef.h>
 #include <string.h>
 
+bool is_system_file(const char *path)
+{
+    return (strncmp(path, "/usr/", 5) == 0 && strncmp(path, "/usr/local/", 11) != 0) ||
+           strncmp(path, "/lib", 4) == 0;
+}
+
 bool is_library_source(const char *file)
 {
     static const char *const folders[] = {

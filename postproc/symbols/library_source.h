@@ -9,4 +9,7 @@
  * /rustc/HASH/library/alloc/src/vec/mod.rs; NULL is no file. */
 bool is_library_source(const char *file);
 
+/* Whether a program or library is the distribution's, by its path. */
+bool is_system_file(const char *path);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "heap_remedy.h"
 #include "report/findings/burst_time.h"
+#include "report/findings/hot_code.h"
 #include "report/findings/places.h"
 #include "report/model/next_uses.h"
 #include "report/model/object_labels.h"
@@ -168,40 +169,6 @@ static void take_place(struct model *model, struct findings *findings,
         add_object(model, finding, place->object);
 }
 
-/* The function with most time. */
-static void find_hot_line(struct model *model, struct findings *findings)
-{
-    moment_list moments = {0};
-    struct intern_table *keys = intern_table_create();
-    ARRAY(struct code_line) lines = {0};
-    struct estimate *shares;
-    uint32_t *labels;
-
-    burst_time_moments(model, &moments);
-    labels = allocate_zeroed(moments.count, sizeof(*labels));
-    for (size_t i = 0; i < moments.count; i++) {
-        struct code_line line = moments.items[i].line;
-
-        labels[i] = GROUP_NONE;
-        if (line.function == NULL)
-            continue;
-        labels[i] = intern_table_insert(keys, &line.function, sizeof(line.function));
-        if (labels[i] == lines.count)
-            ARRAY_PUSH(&lines, line);
-    }
-    shares = burst_time_of_moments(&moments, labels, lines.count);
-    for (size_t i = 0; i < lines.count; i++)
-        if (shares[i].value > findings->hot_time.value) {
-            findings->hot_time = shares[i];
-            findings->hot = lines.items[i];
-        }
-    free(shares);
-    free(labels);
-    free(lines.items);
-    free(moments.items);
-    intern_table_free(keys);
-}
-
 /* Its lines by time; the first is not told from the second where their intervals overlap. */
 static void order_lines(struct finding *finding)
 {
@@ -344,7 +311,7 @@ const struct findings *findings_of(struct model *model)
     free(places.items.items);
     findings_add_sharing(model, findings, &contended);
     contended_bursts_free(&contended);
-    find_hot_line(model, findings);
+    hot_code_find(model, findings);
     findings->sight = sight_of(model);
     finish(model, findings);
     return findings;

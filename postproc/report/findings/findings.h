@@ -49,8 +49,9 @@ struct findings {
     struct code_line in_order_at; /* most of that; function NULL: none */
     size_t silent;                /* looks at a thread that met no memory access */
     bool timed; /* shares are of CPU time as measured, else of a time that is modelled */
-    /* The line at which threads were found most often when a burst began. */
-    struct code_line hot; /* function NULL: not known */
+    /* The function in which threads were found most often when a burst began. */
+    struct code_line hot;       /* function NULL: not known */
+    struct code_line hot_entry; /* a library's that it called then; function NULL: none */
     struct estimate hot_time;
     struct sight sight; /* what was not seen, so that nothing can be said of it */
     double cpu_ns;      /* of all threads that are looked at; 0: not known */

@@ -6,27 +6,11 @@
 #include <stdlib.h>
 
 #include "report/findings/finding_text.h"
+#include "report/findings/hot_code.h"
 #include "report/model/next_uses.h"
 
 /* Where misses may take a third of the time, not even "probably nothing to gain" is known. */
 #define UNDECIDED 0.33
-
-/* Where the time goes, when it is not memory that takes it. */
-static char *hot_text(struct model *model, const struct findings *findings)
-{
-    char *time, *text;
-
-    if (findings->hot.function == NULL)
-        return copy_string("");
-    time = finding_share_text(findings->hot_time);
-    text = findings->hot.file != NULL
-               ? format_string(" Most of it is spent in %s (%s), near %s.", findings->hot.function,
-                               time, code_line_text(model, &findings->hot))
-               : format_string(" Most of it is spent in %s: %s.",
-                               code_line_text(model, &findings->hot), time);
-    free(time);
-    return text;
-}
 
 /* Misses take time, and nothing that the record shows would spare them. */
 static char *unavoidable_text(struct model *model, const struct findings *findings,
@@ -112,7 +96,7 @@ char *nothing_found_text(struct model *model, const struct findings *findings,
         free(memory);
         return text;
     }
-    hot = hot_text(model, findings);
+    hot = hot_code_text(model, findings);
     text = format_string("%s%s. Misses take %s of the %s.%s",
                          findings->memory.hi >= 2 * FINDING_TIME_MIN ? "Probably nothing to gain"
                                                                      : "Nothing to gain",

@@ -5,6 +5,7 @@
 
 #include "report/sections/sections.h"
 #include "support/intern_table.h"
+#include "symbols/library_source.h"
 
 static const struct {
     enum module_state state;
@@ -39,12 +40,6 @@ static void note_modules(struct model *model, struct document *document, struct 
     free(text);
 }
 
-static bool is_of_distribution(const char *path)
-{
-    return (strncmp(path, "/usr/", 5) == 0 && strncmp(path, "/usr/local/", 11) != 0) ||
-           strncmp(path, "/lib", 4) == 0;
-}
-
 /* Where names and lines can be had from, once for all modules that lack them. */
 static void note_remedy(struct model *model, struct document *document, struct section *section)
 {
@@ -61,8 +56,8 @@ static void note_remedy(struct model *model, struct document *document, struct s
 
         if (state != MODULE_STRIPPED && state != MODULE_SYMBOLS)
             continue;
-        own |= !is_of_distribution(symbol_module_path(module));
-        distributed |= is_of_distribution(symbol_module_path(module));
+        own |= !is_system_file(symbol_module_path(module));
+        distributed |= is_system_file(symbol_module_path(module));
     }
     if (!own && !distributed)
         return;

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/findings/hot_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings/burst_time.h"
+#include "report/findings/finding_text.h"
+#include "report/model/next_uses.h"
+#include "report/model/resolver.h"
+#include "symbols/library_source.h"
+
+/* What a moment of the CPU time is put down to. */
+struct hot_place {
+    struct code_line line, entry; /* entry: what it calls in a library; function NULL: nothing */
+};
+
+/* A shared library that came with the system: its functions are no news to a reader, who cannot
+ * change them. */
+static bool is_of_system(struct model *model, const char *module)
+{
+    struct symbols *symbols = resolver_symbols(model->resolver);
+
+    if (module == NULL || strstr(module, ".so") == NULL)
+        return false;
+    for (size_t i = 0; i < symbols_module_count(symbols); i++) {
+        struct symbol_module *known = symbols_module_number(symbols, i);
+
+        if (strcmp(symbol_module_name(known), module) == 0)
+            return is_system_file(symbol_module_path(known));
+    }
+    return false;
+}
+
+/* The program's function that is innermost, and what it calls in a library of the system; of a
+ * library alone the function that is called from elsewhere. */
+static struct hot_place place_of(struct model *model, const struct moment *moment,
+                                 const struct calling_context *context)
+{
+    struct hot_place place = {.line = moment->line};
+    size_t own = 0;
+
+    if (!is_of_system(model, moment->line.module))
+        return place;
+    while (own < context->count && (is_of_system(model, context->frames[own].module) ||
+                                    is_library_source(context->frames[own].file)))
+        own++;
+    for (size_t i = 0; i < own; i++)
+        if (is_of_system(model, context->frames[i].module) &&
+            (own < context->count || context->frames[i].module == context->frames[0].module))
+            place.entry = context->frames[i];
+    if (own < context->count) {
+        place.line = context->frames[own];
+    } else if (place.entry.function != NULL) {
+        place.line =
+            (struct code_line){.function = place.entry.function, .module = place.entry.module};
+        place.entry.function = NULL;
+    }
+    return place;
+}
+
+void hot_code_find(struct model *model, struct findings *findings)
+{
+    moment_list moments = {0};
+    struct intern_table *keys = intern_table_create();
+    ARRAY(struct hot_place) places = {0};
+    struct estimate *shares;
+    uint32_t *labels;
+
+    burst_time_moments(model, &moments);
+    labels = allocate_zeroed(moments.count, sizeof(*labels));
+    for (size_t i = 0; i < moments.count; i++) {
+        const struct moment *moment = &moments.items[i];
+        struct calling_context context;
+        struct hot_place place;
+        const char *key[2];
+
+        labels[i] = GROUP_NONE;
+        if (moment->line.function == NULL)
+            continue;
+        context = model_resolve_context(model, moment->profile, moment->burst->context_id, 0,
+                                        moment->burst->monotonic_ns);
+        place = place_of(model, moment, &context);
+        free(context.frames);
+        key[0] = place.line.function;
+        key[1] = place.entry.function;
+        labels[i] = intern_table_insert(keys, key, sizeof(key));
+        if (labels[i] == places.count)
+            ARRAY_PUSH(&places, place);
+    }
+    shares = burst_time_of_moments(&moments, labels, places.count);
+    for (size_t i = 0; i < places.count; i++)
+        if (shares[i].value > findings->hot_time.value) {
+            findings->hot_time = shares[i];
+            findings->hot = places.items[i].line;
+            findings->hot_entry = places.items[i].entry;
+        }
+    free(shares);
+    free(labels);
+    free(places.items);
+    free(moments.items);
+    intern_table_free(keys);
+}
+
+/* "f, near a.c:7", "snprintf (libc.so.6), called by f near a.c:7", or a library's function alone;
+ * the caller frees it. */
+static char *place_words(struct model *model, const struct findings *findings)
+{
+    const struct code_line *hot = &findings->hot;
+    struct code_line entry = {.function = findings->hot_entry.function,
+                              .module = findings->hot_entry.module};
+
+    if (entry.function != NULL)
+        return format_string("%s, called by %s%s%s", code_line_text(model, &entry), hot->function,
+                             hot->file != NULL ? " near " : "",
+                             hot->file != NULL ? code_line_text(model, hot) : "");
+    return hot->file != NULL
+               ? format_string("%s, near %s", hot->function, code_line_text(model, hot))
+               : copy_string(code_line_text(model, hot));
+}
+
+char *hot_code_text(struct model *model, const struct findings *findings)
+{
+    char *time, *place, *text;
+
+    if (findings->hot.function == NULL)
+        return copy_string("");
+    time = finding_share_text(findings->hot_time);
+    place = place_words(model, findings);
+    text = format_string(" %s, %s, is spent in %s.",
+                         findings->hot_time.lo > 0.5 ? "Most of it" : "The most", time, place);
+    free(place);
+    free(time);
+    return text;
+}
