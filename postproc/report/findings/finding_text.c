@@ -6,9 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "document/numbers.h"
-#include "report/model/next_uses.h"
-
 char *finding_share_text(struct estimate share)
 {
     double lo = round(100 * share.lo), hi = round(100 * share.hi);
@@ -37,55 +34,6 @@ static const char *what_of(enum pattern pattern)
     };
 
     return words[pattern];
-}
-
-char *finding_where_text(struct model *model, const struct finding *finding)
-{
-    char *text, *longer;
-
-    if (finding->line_count == 0)
-        text = copy_string("somewhere in the program");
-    else
-        text = copy_string(code_line_text(model, &finding->lines[0]));
-    for (size_t i = 1; i < finding->line_count; i++) {
-        bool same_file =
-            finding->lines[i].file == finding->lines[0].file && finding->lines[i].line > 0;
-        const char *word = i == 1 && finding->either && finding->pattern != PATTERN_PASSES &&
-                                   finding->line_count == 2
-                               ? " or "
-                               : ", ";
-
-        longer = same_file ? format_string("%s%s%u", text, word, finding->lines[i].line)
-                           : format_string("%s%s%s", text, word,
-                                           code_line_text(model, &finding->lines[i]));
-        free(text);
-        text = longer;
-    }
-    if (finding->line_count > 0 && finding->lines[0].file != NULL) {
-        longer = format_string("%s in %s", text, finding->lines[0].function);
-        free(text);
-        text = longer;
-    }
-    if (finding->spread > 0) {
-        longer = format_string("%s and %zu other place%s of little weight each", text,
-                               finding->spread, finding->spread == 1 ? "" : "s");
-        free(text);
-        text = longer;
-    }
-    for (size_t i = 0; i < finding->object_count; i++) {
-        longer = format_string("%s%s%s", text, i == 0 ? ", on " : " and ", finding->objects[i]);
-        free(text);
-        text = longer;
-    }
-    if (finding->object_count == 1 && finding->object_bytes > 0) {
-        char *size = number_bytes(finding->object_bytes);
-
-        longer = format_string("%s (%s, %s)", text, finding->object_kind, size);
-        free(size);
-        free(text);
-        text = longer;
-    }
-    return text;
 }
 
 bool finding_is_certain(const struct finding *finding)

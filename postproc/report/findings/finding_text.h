@@ -18,7 +18,8 @@ char *finding_title_text(const struct finding *, const char *time_word);
  * caller frees it. */
 char *finding_candidate_text(const struct finding *, const char *time_word);
 
-/* "a.c:17 or 21 in f, on x (heap, 32 MiB)"; the caller frees it. */
+/* "a.c:17 or 21 in f, on x (heap, 32 MiB)": its lines by function, most time first, those of shared
+ * libraries last; the caller frees it. */
 char *finding_where_text(struct model *, const struct finding *);
 
 /* "40 to 72 %"; the caller frees it. */

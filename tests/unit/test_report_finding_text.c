@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Findings in words: where they are, and where the time goes if there are none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "report/findings/finding_text.h"
+#include "report/findings/hot_code.h"
+#include "support/memory.h"
+
+#define MAIN(number)                                                                               \
+    {                                                                                              \
+        .function = "main", .file = "a.cpp", .line = number, .module = "a"                         \
+    }
+#define PUSH(number)                                                                               \
+    {                                                                                              \
+        .function = "push", .file = "a.cpp", .line = number, .module = "a"                         \
+    }
+#define TREE(name)                                                                                 \
+    {                                                                                              \
+        .function = name, .module = "libtree.so.6"                                                 \
+    }
+
+static void test_lines_are_told_by_function(void **state)
+{
+    static const struct {
+        struct finding finding;
+        const char *text;
+    } cases[] = {
+        {{.lines = {PUSH(15), MAIN(29), PUSH(27)}, .line_count = 3},
+         "a.cpp:15 and 27 in push, 29 in main"},
+        {{.lines = {PUSH(15), MAIN(29), MAIN(27)}, .line_count = 3, .either = true},
+         "a.cpp:15 in push, 29 and 27 in main"},
+        {{.lines = {MAIN(20), TREE("insert"), MAIN(21), TREE("before")}, .line_count = 4},
+         "a.cpp:20 and 21 in main, insert (libtree.so.6), before (libtree.so.6)"},
+        {{.lines = {TREE("insert"), MAIN(20)}, .line_count = 2},
+         "a.cpp:20 in main, insert (libtree.so.6)"},
+        {{.lines = {MAIN(23), PUSH(23)}, .line_count = 2, .either = true}, "a.cpp:23 in main"},
+        {{.lines = {MAIN(17), MAIN(21)}, .line_count = 2, .either = true},
+         "a.cpp:17 or 21 in main"},
+        {{.lines = {MAIN(17), PUSH(21)}, .line_count = 2, .either = true},
+         "a.cpp:17 in main, or 21 in push"},
+        {{.lines = {MAIN(17), MAIN(18), MAIN(19)},
+          .line_count = 3,
+          .spread = 2,
+          .objects = {"x"},
+          .object_count = 1,
+          .object_kind = "heap",
+          .object_bytes = 64},
+         "a.cpp:17, 18 and 19 in main and 2 other places of little weight each, on x (heap, 64 B)"},
+    };
+    struct model model = {.strings = intern_table_create()};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char *text = finding_where_text(&model, &cases[i].finding);
+
+        assert_string_equal(text, cases[i].text);
+        free(text);
+    }
+    intern_table_free(model.strings);
+}
+
+static void test_most_of_the_time_is_more_than_half(void **state)
+{
+    static const struct {
+        struct findings findings;
+        const char *text;
+    } cases[] = {
+        {{.hot = PUSH(7), .hot_time = {0.7, 0.6, 0.8}},
+         " Most of it, 60 to 80 %, is spent in push, near a.cpp:7."},
+        {{.hot = PUSH(7), .hot_time = {0.2, 0.02, 0.3}},
+         " The most, 2 to 30 %, is spent in push, near a.cpp:7."},
+        {{.hot = PUSH(7), .hot_entry = TREE("insert"), .hot_time = {0.7, 0.6, 0.8}},
+         " Most of it, 60 to 80 %, is spent in insert (libtree.so.6), called by push near "
+         "a.cpp:7."},
+        {{.hot = TREE("insert"), .hot_time = {0.7, 0.6, 0.8}},
+         " Most of it, 60 to 80 %, is spent in insert (libtree.so.6)."},
+        {{.hot_time = {0}}, ""},
+    };
+    struct model model = {.strings = intern_table_create()};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char *text = hot_code_text(&model, &cases[i].findings);
+
+        assert_string_equal(text, cases[i].text);
+        free(text);
+    }
+    intern_table_free(model.strings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines_are_told_by_function),
+        cmocka_unit_test(test_most_of_the_time_is_more_than_half),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
