@@ -192,6 +192,12 @@ void row_detail(struct document *document, struct row *row, const char *detail)
     row->detail = kept(document, detail);
 }
 
+void row_prose(struct document *document, struct row *row, const char *detail)
+{
+    row_detail(document, row, detail);
+    row->prose = true;
+}
+
 struct cell cell_empty(void)
 {
     return (struct cell){.kind = CELL_EMPTY};

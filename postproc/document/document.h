@@ -75,7 +75,8 @@ struct column {
 
 struct row {
     struct cell *cells; /* one per column */
-    const char *detail; /* a line under the row in text; NULL: none */
+    const char *detail; /* lines under the row in text; NULL: none */
+    bool prose;         /* the detail is sentences: all of it is shown, however long */
 };
 
 struct table {
@@ -174,7 +175,10 @@ const char *document_string(struct document *, const char *text);
 
 /* A new row of empty cells; valid until the next one is added. */
 struct row *table_row(struct table *);
+/* Names, of which a narrow page leaves out the middle. */
 void row_detail(struct document *, struct row *, const char *detail);
+/* Sentences. */
+void row_prose(struct document *, struct row *, const char *detail);
 
 struct cell cell_empty(void);
 struct cell cell_text(struct document *, const char *text); /* NULL: empty */

@@ -64,6 +64,52 @@ void put_shortened(const char *text, size_t width, FILE *stream)
     put_safely(text + start, strlen(text + start), stream);
 }
 
+/* The longest beginning of at most `bytes` bytes that ends before a separator; 0: there is none. */
+static size_t end_before(const char *text, size_t bytes, const char *separator)
+{
+    size_t length = strlen(separator);
+
+    while (bytes > 0 && strncmp(text + bytes, separator, length) != 0)
+        bytes--;
+    return bytes;
+}
+
+/* Where a text of names is cut; false: nowhere so that both sides keep something. */
+static bool cut_between(const char *text, size_t head, size_t tail, const char *separator,
+                        size_t *end, size_t *begin)
+{
+    const char *found = strstr(text + tail, separator);
+
+    *end = end_before(text, head, separator);
+    if (*end == 0 || found == NULL)
+        return false;
+    *begin = (size_t)(found - text);
+    return true;
+}
+
+void put_words_shortened(const char *text, size_t width, FILE *stream)
+{
+    static const char *const separators[] = {" < ", " "};
+    const size_t dots = strlen(" ...");
+    size_t total = text_width(text), head, tail, end, begin;
+
+    if (total > width && width > dots) {
+        head = bytes_of_width(text, (width - dots) / 3);
+        tail = bytes_of_width(text, total - (width - dots - (width - dots) / 3));
+        for (size_t i = 0; i < sizeof(separators) / sizeof(*separators); i++) {
+            const char *separator = separators[i];
+
+            if (!cut_between(text, head, tail, separator, &end, &begin))
+                continue;
+            put_safely(text, end, stream);
+            fprintf(stream, "%s...", separator);
+            put_safely(text + begin, strlen(text + begin), stream);
+            return;
+        }
+    }
+    put_shortened(text, width, stream);
+}
+
 /* Bytes of the next word; a number and its unit stay together. */
 static size_t word_length(const char *text)
 {

@@ -30,6 +30,10 @@ void put_spaces(size_t count, FILE *);
 /* At most `width` columns: the middle of a longer text becomes "...". */
 void put_shortened(const char *text, size_t width, FILE *);
 
+/* The same, cut between the functions of a path ("f < g < h") if it has some in the right places,
+ * else between words, else anywhere. */
+void put_words_shortened(const char *text, size_t width, FILE *);
+
 /* Words on lines of PROSE columns, all indented. A longer word has a line of its own; if even the
  * page is too narrow for it, it is shortened. */
 void put_wrapped(const struct text_page *, const char *text, size_t indent);

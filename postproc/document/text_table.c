@@ -144,19 +144,19 @@ static void put_aligned(const struct text_page *page, const char *text, enum ton
     put_spaces(GAP, page->stream);
 }
 
-/* The middle of what is longer than a few lines is left out, if the page has a width. */
-static void put_detail(const struct text_page *page, const char *detail)
+/* The middle of names that are longer than a few lines is left out, if the page has a width. */
+static void put_detail(const struct text_page *page, const struct row *row)
 {
     size_t line = page->style.width - DETAIL_INDENT, size;
     char *text;
     FILE *memory;
 
-    if (page->style.width == 0) {
-        put_wrapped(page, detail, DETAIL_INDENT);
+    if (page->style.width == 0 || row->prose) {
+        put_wrapped(page, row->detail, DETAIL_INDENT);
         return;
     }
     memory = open_text(&text, &size);
-    put_shortened(detail, DETAIL_LINES * line * 9 / 10, memory);
+    put_words_shortened(row->detail, DETAIL_LINES * line * 9 / 10, memory);
     fclose(memory);
     put_wrapped(page, text, DETAIL_INDENT);
     free(text);
@@ -201,7 +201,7 @@ static void put_row(const struct text_page *page, const struct table *table,
     }
     fputc('\n', page->stream);
     if (row->detail != NULL)
-        put_detail(page, row->detail);
+        put_detail(page, row);
 }
 
 static void release(struct layout *layout, size_t rows)

@@ -93,10 +93,20 @@ static void test_most_of_the_time_is_more_than_half(void **state)
     intern_table_free(model.strings);
 }
 
+static void test_a_remedy_is_one_sentence(void **state)
+{
+    char *text = pattern_remedy(PATTERN_FALSE_SHARING, NULL, NULL, "Give each element a line.");
+
+    (void)state;
+    assert_string_equal(text, "part them: give each element a line.");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_are_told_by_function),
+        cmocka_unit_test(test_a_remedy_is_one_sentence),
         cmocka_unit_test(test_most_of_the_time_is_more_than_half),
     };
 

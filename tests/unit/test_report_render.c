@@ -236,6 +236,30 @@ static void test_text_takes_the_width(void **state)
     document_free(document);
 }
 
+static void test_sentences_are_whole_and_paths_cut_between_functions(void **state)
+{
+    static const char path[] =
+        "main < in_the_middle_of_the_path (b.c:1) < also_in_the_middle (b.c:2) < another_one "
+        "(c.c:1) < one_more (c.c:2) < and_one_more (c.c:3) < as_many_as_it_takes (c.c:4) < more "
+        "(c.c:5) < outermost_function_of_all (c.c:3)";
+    struct document *document = example("name");
+    struct row *row = &document->sections.items[0].blocks.items[1].table->rows.items[0];
+    char *text;
+
+    (void)state;
+    row_detail(document, row, path);
+    text = rendered_at(document, PAGE_WIDTH_MIN);
+    assert_non_null(strstr(text, "main < in_the_middle_of_the_path (b.c:1) < ... < "));
+    assert_non_null(strstr(text, "outermost_function_of_all"));
+    free(text);
+    row_prose(document, row, path);
+    text = rendered_at(document, PAGE_WIDTH_MIN);
+    assert_null(strstr(text, "..."));
+    assert_non_null(strstr(text, "as_many_as_it_takes (c.c:4)"));
+    free(text);
+    document_free(document);
+}
+
 /* Copies text without its escape sequences, and counts those. */
 static size_t remove_escapes(const char *text, char *plain)
 {
@@ -432,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_of_long_and_wild_names),
         cmocka_unit_test(test_text_takes_the_width),
+        cmocka_unit_test(test_sentences_are_whole_and_paths_cut_between_functions),
         cmocka_unit_test(test_shares_between_two_ends),
         cmocka_unit_test(test_much_time_is_shown_however_few_accesses),
         cmocka_unit_test(test_both_ends_of_a_range_have_one_unit),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What findings say: the reason to believe a pattern, and the change that cures it. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -92,7 +93,7 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
             "at a time with prefetches; make its elements smaller; huge pages",
             object);
     case PATTERN_FALSE_SHARING:
-        return format_string("part them: %s", elsewhere);
+        return format_string("part them: %c%s", tolower((unsigned char)*elsewhere), elsewhere + 1);
     case PATTERN_TRUE_SHARING:
         return format_string("give each thread a copy of %s of its own and add them up at the end "
                              "(or batch the updates, or split the lock)",

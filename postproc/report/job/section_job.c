@@ -156,7 +156,7 @@ static void add_rank_outliers(struct job_view *view, struct table *table,
         if (causes == NULL)
             continue;
         row->cells[6] = cell_text(view->document, causes);
-        row_detail(view->document, row, causes);
+        row_prose(view->document, row, causes);
         free(causes);
     }
 }

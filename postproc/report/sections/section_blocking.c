@@ -296,7 +296,7 @@ static void add_finding(const struct hints *hints, struct document *document, st
         advice = other_advice(hints, finding);
     }
     row->cells[ADVICE] = cell_text(document, advice);
-    row_detail(document, row, advice);
+    row_prose(document, row, advice);
     free(advice);
 }
 

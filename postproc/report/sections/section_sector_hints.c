@@ -136,7 +136,7 @@ static void add_row(const struct sector_hints *hints, struct document *document,
     if (from->verdict == SECTOR_ISOLATE)
         fill_advice(hints, document, row, from);
     row->cells[NEIGHBOURS] = cell_table(neighbours);
-    row_detail(document, row, detail);
+    row_prose(document, row, detail);
     free(detail);
     free(names);
 }

@@ -115,7 +115,7 @@ static double cost_share(const struct false_sharing *finding)
     return cost->cpu_ns > 0 ? fmin(cost->loops, all / cost->cpu_ns) : 0;
 }
 
-/* "threads 1 and 2 and 6 others: CHANGE On 256-byte lines: 256. TRIAL" */
+/* "threads 1 and 2 and 6 others: CHANGE For lines of 256 bytes: ... TRIAL" */
 static void add_change(struct document *document, struct row *row,
                        const struct communication_view *view, const struct false_sharing *finding,
                        uint32_t line_size)
@@ -127,13 +127,15 @@ static void add_change(struct document *document, struct row *row,
                                                         finding->threads > 3 ? "s" : "")
                                         : copy_string("");
     char *more = larger.new_size > 0 && line_size < 256
-                     ? format_string(" On 256-byte lines: %" PRIu64 ".", larger.new_size)
+                     ? format_string(" For lines of 256 bytes: alignas(256), %" PRIu64 " bytes%s.",
+                                     larger.new_size,
+                                     finding->collision == COLLISION_ELEMENTS ? " each" : "")
                      : copy_string("");
 
     detail = format_string("threads %d and %d%s. %s%s%s", (int)finding->sides[0].thread,
                            (int)finding->sides[1].thread, others, change, more, trial);
     row->cells[CHANGE] = cell_text(document, change);
-    row_detail(document, row, detail);
+    row_prose(document, row, detail);
     free(detail);
     free(trial);
     free(more);
