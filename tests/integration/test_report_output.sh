@@ -37,7 +37,8 @@ run piped "$report" p.rprof
 check "text: succeeds, without complaint" test "$status" -eq 0 -a ! -s err
 check "text: 80 columns" narrow
 check "text: the run" out_has '^Program: +/.*/program$'
-check "text: bursts" out_has '^Bursts: +4000, with 8.19 M accesses; each is worth [0-9]+ single ones at L1$'
+check "text: bursts" out_has '^Bursts: +4000, with 8.19 M accesses \(for the miss ratio of L1 '
+check "text: ... in independent accesses" out_has ' [0-9.]+( [kM])? independent ones\)$'
 check "text: what bursts foresaw" out_has '^Look-ahead: +97 of 100 forecasts came true; 11 of 12 stops'
 check "text: watches" out_has '^Watches: +500 begun: [0-9]+ used again, 0 never .*'
 check "text: losses in words" out_has '^Lost: +5 clock expiries met no memory access'
@@ -48,7 +49,7 @@ check "text: they fit a screen" test "$(grep -n '^== Summary' out | cut -d: -f1)
 joined() { tr '\n' ' ' <out | grep -qE "$1"; }
 check "text: the verdict says what takes the time" \
     joined "Nothing to gain from a thread.s own use of its caches. Misses take [0-9]+( to [0-9]+)? % of the CPU time"
-check "text: the verdict names the line" joined "spent in dot .*report_program.c:$(line_of dot)"
+check "text: the verdict names the line" joined "spent in dot, near [^ ]*report_program.c:$(line_of dot)"
 # Those of L3 and memory may have been timed in the run.
 check "text: latencies that are assumed" joined \
     'Latencies: L2 4, L3 [0-9.]+, memory [0-9.]+, another core 100 ns \((assumed|L3 and memory: [0-9]+ loads timed in the run; else assumed)\)'

@@ -51,6 +51,22 @@ static void count_forecasts(const struct model *model, struct observed *out)
     }
 }
 
+/* " (for the miss ratio of L1 as informative as 1500 independent ones)": accesses of one burst are
+ * alike, so that all of them tell less than as many taken at random, but no less than one each. The
+ * caller frees it. */
+static char *sample_size_text(struct model *model, struct document *document,
+                              const struct observed *observed, double effect)
+{
+    double size = fmax((double)observed->bursts, (double)observed->probes / fmax(1, effect));
+    double unit = size > 100 && size < 10000 ? pow(10, floor(log10(size)) - 1) : 1;
+    char *number = number_count(unit * round(size / unit));
+    char *text = format_string(" (for the miss ratio of %s as informative as %s independent ones)",
+                               level_name(model, document, 0), number);
+
+    free(number);
+    return text;
+}
+
 /* What the bursts tell more than one access each, and less than all of theirs. */
 static void add_bursts(struct model *model, struct document *document, struct section *section,
                        const struct observed *observed)
@@ -59,13 +75,11 @@ static void add_bursts(struct model *model, struct document *document, struct se
         model->exact || model->machine.levels == 0
             ? NAN
             : analysis_design_effect(model->analysis, (double)model->machine.caches[0].bytes);
-    double each = observed->bursts > 0 ? (double)observed->probes / (double)observed->bursts : 0;
     char *probes = number_count((double)observed->probes), *worth = NULL, *part = NULL, *text;
     uint64_t all = observed->bursts;
 
     if (effect > 0)
-        worth = format_string("; each is worth %.0f single ones at %s",
-                              fmax(1, each / fmax(1, effect)), level_name(model, document, 0));
+        worth = sample_size_text(model, document, observed, effect);
     if (!model->exact)
         all += analysis_bursts_left_out(model->analysis);
     if (all > observed->bursts)
