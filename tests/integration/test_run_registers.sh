@@ -67,6 +67,8 @@ check "64 MiB in turn: whether anything is to be gained is not known" is \
     "'not known' in r['conclusion'] and 'next uses after a burst were not observed' in r['conclusion']" True
 check "64 MiB in turn: one thread shares nothing" is "r['observed']" \
     "{'sharing': True, 'sharing_modelled': False, 'long_uses': False}"
+run "$reuse_report" --machine skylake-sp --blocking p.rprof
+check "64 MiB in turn: hints do not say that there is nothing to gain, either" [ "$(grep -c 'Nothing to gain' out)" -eq 0 ]
 
 profile "$sweep" --bytes 8K --seconds 1
 # With or without "Probably": that is for the interval to say.

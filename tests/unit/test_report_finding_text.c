@@ -6,7 +6,9 @@
 
 #include <cmocka.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "report/findings/finding_at.h"
 #include "report/findings/finding_text.h"
 #include "report/findings/hot_code.h"
 #include "support/memory.h"
@@ -93,6 +95,50 @@ static void test_most_of_the_time_is_more_than_half(void **state)
     intern_table_free(model.strings);
 }
 
+/* Of the line and object, of the line, of the object; not what is only counted, or about threads.
+ */
+static void test_the_finding_at_a_place(void **state)
+{
+    struct finding items[] = {
+        {.pattern = PATTERN_CROWDED_SETS,
+         .lines = {MAIN(20)},
+         .line_count = 1,
+         .objects = {"x"},
+         .object_count = 1,
+         .longer = 9},
+        {.pattern = PATTERN_LINKED,
+         .weight = FINDING_CLEAR,
+         .lines = {MAIN(20), PUSH(30)},
+         .line_count = 2,
+         .objects = {"y"},
+         .object_count = 1,
+         .remedy = "keep them"},
+        {.pattern = PATTERN_TRUE_SHARING,
+         .weight = FINDING_CLEAR,
+         .objects = {"z"},
+         .object_count = 1},
+        {.pattern = PATTERN_ANYWHERE, .objects = {"counted"}, .object_count = 1},
+    };
+    const struct findings findings = {.items = {.items = items, .count = 4}};
+    const struct code_line hot = MAIN(20), cold = MAIN(21);
+    char *text;
+
+    (void)state;
+    assert_ptr_equal(finding_at(&findings, &hot, "x"), &items[0]);
+    assert_ptr_equal(finding_at(&findings, &hot, "y"), &items[1]);
+    assert_ptr_equal(finding_at(&findings, &hot, NULL), &items[0]);
+    assert_ptr_equal(finding_at(&findings, &cold, "y"), &items[1]);
+    assert_null(finding_at(&findings, &cold, "z"));
+    assert_null(finding_at(&findings, &cold, "counted"));
+    text = finding_reference_text(&findings, &items[1]);
+    assert_string_equal(
+        text, "see the findings (from node to node, each somewhere in memory): keep them");
+    free(text);
+    text = finding_reference_text(&findings, &items[0]);
+    assert_non_null(strstr(text, "too few samples to advise a change"));
+    free(text);
+}
+
 static void test_a_remedy_is_one_sentence(void **state)
 {
     char *text = pattern_remedy(PATTERN_FALSE_SHARING, NULL, NULL, "Give each element a line.");
@@ -106,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_are_told_by_function),
+        cmocka_unit_test(test_the_finding_at_a_place),
         cmocka_unit_test(test_a_remedy_is_one_sentence),
         cmocka_unit_test(test_most_of_the_time_is_more_than_half),
     };

@@ -13,7 +13,7 @@ char *finding_share_text(struct estimate share)
     return lo < hi ? format_string("%.0f to %.0f %%", lo, hi) : format_string("%.0f %%", hi);
 }
 
-static const char *what_of(enum pattern pattern)
+const char *finding_pattern_text(enum pattern pattern)
 {
     static const char *const words[PATTERN_COUNT] = {
         [PATTERN_PASSES] = "Loops pass over the same data one after the other",
@@ -44,7 +44,8 @@ bool finding_is_certain(const struct finding *finding)
 /* "Little is used of each structure, or random access to a large block"; the caller frees it. */
 static char *believed_text(const struct finding *finding)
 {
-    const char *what = what_of(finding->pattern), *other = what_of(finding->verdict.other);
+    const char *what = finding_pattern_text(finding->pattern),
+               *other = finding_pattern_text(finding->verdict.other);
     char *text;
 
     switch (finding->verdict.belief) {
@@ -113,7 +114,7 @@ static char *worth_text(const struct finding *finding, const char *what, const c
 
 char *finding_candidate_text(const struct finding *finding, const char *time_word)
 {
-    const char *what = what_of(finding->pattern);
+    const char *what = finding_pattern_text(finding->pattern);
 
     return format_string("Too few samples to name a problem. The likeliest: %c%s, at most %.0f %% "
                          "of the %s and perhaps nothing. Run about %.*f times as long to be sure.",

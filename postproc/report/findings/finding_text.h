@@ -22,6 +22,9 @@ char *finding_candidate_text(const struct finding *, const char *time_word);
  * libraries last; the caller frees it. */
 char *finding_where_text(struct model *, const struct finding *);
 
+/* "Little is used of each structure"; NULL: no pattern that is a finding. */
+const char *finding_pattern_text(enum pattern);
+
 /* "40 to 72 %"; the caller frees it. */
 char *finding_share_text(struct estimate share);
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "document/numbers.h"
+#include "report/findings/finding_at.h"
+#include "report/findings/nothing_found.h"
 #include "report/model/next_uses.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
@@ -26,11 +28,12 @@ struct hints {
 };
 
 /* A place and what there is to say of it. */
-struct finding {
+struct place_hint {
     const struct place *place;
     struct hint hint;
-    struct estimate share; /* of all misses of its level */
-    double stores;         /* part of the place's accesses */
+    struct estimate share;        /* of all misses of its level */
+    double stores;                /* part of the place's accesses */
+    const struct finding *covers; /* a finding that says what to do; NULL: none */
 };
 
 static void note_access(struct hints *hints, size_t observation, uint32_t group)
@@ -110,7 +113,7 @@ static int compare_places(const void *left, const void *right)
 
 static int compare_findings(const void *left, const void *right)
 {
-    const struct finding *a = left, *b = right;
+    const struct place_hint *a = left, *b = right;
 
     /* Outer levels cost more; there, what saves most. */
     if (a->hint.level != b->hint.level)
@@ -120,7 +123,18 @@ static int compare_findings(const void *left, const void *right)
     return (a->place->group > b->place->group) - (a->place->group < b->place->group);
 }
 
-static bool examine(const struct hints *hints, const struct place *place, struct finding *finding)
+/* In exact profiles no time was measured for findings to be of. */
+static const struct finding *covering(struct model *model, const struct place *place)
+{
+    const char *object =
+        place->object != GROUP_NONE ? model->objects.items[place->object].name : NULL;
+
+    return model->exact ? NULL
+                        : finding_at(findings_of(model), &model->lines.items[place->line], object);
+}
+
+static bool examine(const struct hints *hints, const struct place *place,
+                    struct place_hint *finding)
 {
     struct model *model = hints->model;
     struct curve_point points[MODEL_SIZES_MAX];
@@ -144,6 +158,7 @@ static bool examine(const struct hints *hints, const struct place *place, struct
     all = model->accesses.value *
           model->whole[model->level_size[finding->hint.level]].miss_ratio.value;
     finding->share = model_part(finding->hint.misses, all);
+    finding->covers = covering(model, place);
     finding->stores = place->accesses > 0 ? place->store_sum / place->accesses : 0;
     return true;
 }
@@ -152,7 +167,8 @@ static const char *const kind_names[] = {
     [HINT_BLOCK] = "block", [HINT_STREAM] = "stream", [HINT_LAYOUT] = "layout"};
 
 static const struct column columns[] = {
-    {.key = "hint", .heading = "hint"},
+    {.key = "hint"},
+    {.heading = "hint"},
     {.heading = "line", .flexible = true},
     {.key = "file"},
     {.key = "line"},
@@ -170,9 +186,11 @@ static const struct column columns[] = {
     {.key = "store_share"},
     {.key = "reuse_from"},
     {.key = "advice"},
+    {.key = "finding"},
 };
 enum {
     KIND,
+    SHOWN_KIND,
     PLACE,
     FILE_NAME,
     LINE,
@@ -187,6 +205,7 @@ enum {
     STORES,
     REUSE,
     ADVICE,
+    COVERED,
 };
 
 static const struct column use_columns[] = {
@@ -216,7 +235,7 @@ static bool is_same_line(const struct code_line *a, const struct code_line *b)
 
 /* What to do about data that is reused too late. The caller frees it. */
 static char *block_advice(const struct hints *hints, struct document *document,
-                          const struct finding *finding, const struct next_uses *uses)
+                          const struct place_hint *finding, const struct next_uses *uses)
 {
     struct model *model = hints->model;
     const struct machine_cache *cache = &model->machine.caches[finding->hint.level];
@@ -226,7 +245,9 @@ static char *block_advice(const struct hints *hints, struct document *document,
     double factor = finding->hint.need_bytes / (double)cache->bytes;
     char *text;
 
-    if (uses->count == 0)
+    if (finding->covers != NULL)
+        text = format_string("used again after %s of other data, %s holds %s", need, name, size);
+    else if (uses->count == 0)
         text = format_string("used again after %s of other data, %s holds %s: block the loops "
                              "around it to %.1f times less",
                              need, name, size, factor);
@@ -247,13 +268,20 @@ static char *block_advice(const struct hints *hints, struct document *document,
     return text;
 }
 
-static char *other_advice(const struct hints *hints, const struct finding *finding)
+static char *layout_advice(const struct hints *hints, const struct place_hint *finding)
 {
-    if (finding->hint.kind == HINT_LAYOUT)
-        return format_string("each line that is fetched serves %.0f of its %u bytes: put together "
-                             "what is used together (structure of arrays, a denser index, blocks)",
-                             finding->hint.bytes_of_line,
-                             analysis_line_size(hints->model->analysis));
+    return format_string("each line that is fetched serves %.0f of its %u bytes%s",
+                         finding->hint.bytes_of_line, analysis_line_size(hints->model->analysis),
+                         finding->covers != NULL
+                             ? ""
+                             : ": put together what is used together (structure of arrays, a "
+                               "denser index, blocks)");
+}
+
+static char *stream_advice(const struct place_hint *finding)
+{
+    if (finding->covers != NULL)
+        return copy_string("misses in every cache");
     if (finding->stores > 0.5)
         return copy_string("written once and far from its next use: non-temporal stores would "
                            "save the fetch of each line and leave the caches to other data");
@@ -261,8 +289,27 @@ static char *other_advice(const struct hints *hints, const struct finding *findi
                        "of its own, would leave the caches to other data");
 }
 
+/* What was seen and what to do about it; where a finding says that, it is what to do. The caller
+ * frees it. */
+static char *advice_text(const struct hints *hints, struct document *document,
+                         const struct place_hint *finding, const struct next_uses *uses)
+{
+    char *seen = finding->hint.kind == HINT_BLOCK    ? block_advice(hints, document, finding, uses)
+                 : finding->hint.kind == HINT_LAYOUT ? layout_advice(hints, finding)
+                                                     : stream_advice(finding);
+    char *reference, *text;
+
+    if (finding->covers == NULL)
+        return seen;
+    reference = finding_reference_text(findings_of(hints->model), finding->covers);
+    text = format_string("%s; %s", seen, reference);
+    free(reference);
+    free(seen);
+    return text;
+}
+
 static void add_finding(const struct hints *hints, struct document *document, struct table *table,
-                        const struct finding *finding)
+                        const struct place_hint *finding)
 {
     struct model *model = hints->model;
     const struct code_line *line = &model->lines.items[finding->place->line];
@@ -273,6 +320,10 @@ static void add_finding(const struct hints *hints, struct document *document, st
     if (!model->exact)
         next_uses_of(model, &hints->late, finding->place->group, &uses);
     row->cells[KIND] = cell_text(document, kind_names[finding->hint.kind]);
+    row->cells[SHOWN_KIND] =
+        cell_text(document, finding->covers != NULL ? "finding" : kind_names[finding->hint.kind]);
+    if (finding->covers != NULL)
+        row->cells[COVERED] = cell_text(document, pattern_names[finding->covers->pattern]);
     row->cells[PLACE] = cell_text(document, code_line_text(model, line));
     row->cells[FILE_NAME] = cell_text(document, line->file);
     if (line->line > 0)
@@ -287,21 +338,35 @@ static void add_finding(const struct hints *hints, struct document *document, st
         cell_value(CELL_BYTES, (double)model->machine.caches[finding->hint.level].bytes);
     row->cells[STORES] = model->exact ? cell_empty() : cell_value(CELL_SHARE, finding->stores);
     row->cells[REUSE] = cell_table(use_table(document, &uses));
-    if (finding->hint.kind == HINT_BLOCK) {
+    if (finding->hint.kind == HINT_BLOCK)
         row->cells[NEEDS] = cell_value(CELL_BYTES, finding->hint.need_bytes);
-        advice = block_advice(hints, document, finding, &uses);
-    } else {
-        if (finding->place->width_sum > 0)
-            row->cells[USED] = cell_value(CELL_BYTES, finding->hint.bytes_of_line);
-        advice = other_advice(hints, finding);
-    }
+    else if (finding->place->width_sum > 0)
+        row->cells[USED] = cell_value(CELL_BYTES, finding->hint.bytes_of_line);
+    advice = advice_text(hints, document, finding, &uses);
     row->cells[ADVICE] = cell_text(document, advice);
     row_prose(document, row, advice);
     free(advice);
 }
 
+/* Why there is no hint, by what the first screen knows. */
+static void say_nothing(struct model *model, struct document *document, struct section *section)
+{
+    const struct findings *findings = model->exact ? NULL : findings_of(model);
+    char *text;
+
+    if (findings == NULL)
+        text = copy_string("Nothing to gain: no line of source has misses that blocking, another "
+                           "layout or non-temporal accesses would save.");
+    else if (findings->items.count > 0)
+        text = copy_string("No hint beyond the findings that reuse-report begins with.");
+    else
+        text = nothing_found_text(model, findings, findings->timed ? "CPU time" : "modelled time");
+    section_paragraph(document, section, NULL, text);
+    free(text);
+}
+
 static void add_table(const struct hints *hints, struct document *document, struct section *section,
-                      struct finding *findings, size_t count)
+                      struct place_hint *findings, size_t count)
 {
     size_t top = hints->model->options->top, shown = count < top ? count : top;
     struct table *table = document_table(
@@ -318,9 +383,7 @@ static void add_table(const struct hints *hints, struct document *document, stru
     }
     section_table(section, table);
     if (count == 0)
-        section_paragraph(document, section, NULL,
-                          "Nothing to gain: no line of source has misses that blocking, another "
-                          "layout or non-temporal accesses would save, or too few bursts tell.");
+        say_nothing(hints->model, document, section);
     else if (hints->model->exact)
         section_paragraph(document, section, NULL,
                           "Which line uses the data next, and of which object it is, sampled "
@@ -332,7 +395,7 @@ void section_blocking(struct model *model, struct document *document)
     struct section *section =
         document_section(document, "blocking", "Blocking, streams and layout", true);
     struct hints hints = {.model = model};
-    struct finding *findings;
+    struct place_hint *findings;
     size_t count = 0;
 
     group_places(&hints);
