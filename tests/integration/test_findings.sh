@@ -68,7 +68,7 @@ check "the screen says what to do" out_has '^ +Do: interchange the loops'
 check "findings fit a screen" test "$(grep -n '^== Summary' out | cut -d: -f1)" -le 25
 check "latencies come from the description" out_has "^Latencies: L2 4, L3 15, memory 90, .* \(of the machine's"
 run "$reuse_report" --blocking --machine machine.conf by-columns.rprof
-check "hints on the same line leave the advice to the finding" out_has '^finding +patterns.c:'
+check "hints on the same line leave the advice to the finding" out_has '^finding +[^ ]*patterns.c:'
 check "... and have none of their own" test "$(grep -cE '^(block|stream|layout) ' out)" -eq 0
 good by-rows 256 8
 bad list 20000 20 "linked nodes" list 'nodes[i]'

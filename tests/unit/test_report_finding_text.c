@@ -121,6 +121,7 @@ static void test_the_finding_at_a_place(void **state)
     };
     const struct findings findings = {.items = {.items = items, .count = 4}};
     const struct code_line hot = MAIN(20), cold = MAIN(21);
+    struct model model = {.strings = intern_table_create()};
     char *text;
 
     (void)state;
@@ -130,13 +131,18 @@ static void test_the_finding_at_a_place(void **state)
     assert_ptr_equal(finding_at(&findings, &cold, "y"), &items[1]);
     assert_null(finding_at(&findings, &cold, "z"));
     assert_null(finding_at(&findings, &cold, "counted"));
-    text = finding_reference_text(&findings, &items[1]);
+    text = finding_reference_text(&model, &findings, &items[1], &hot);
     assert_string_equal(
         text, "see the findings (from node to node, each somewhere in memory): keep them");
     free(text);
-    text = finding_reference_text(&findings, &items[0]);
+    text = finding_reference_text(&model, &findings, &items[1], &cold);
+    assert_string_equal(text, "see the findings on this object first (from node to node, each "
+                              "somewhere in memory, at a.cpp:20)");
+    free(text);
+    text = finding_reference_text(&model, &findings, &items[0], &hot);
     assert_non_null(strstr(text, "too few samples to advise a change"));
     free(text);
+    intern_table_free(model.strings);
 }
 
 static void test_a_remedy_is_one_sentence(void **state)

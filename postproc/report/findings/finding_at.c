@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/findings/finding_text.h"
+#include "report/model/next_uses.h"
 
 /* What threads do to each other and time in libraries are other matters than where data is. */
 static bool is_of_locality(enum pattern pattern)
@@ -48,14 +49,18 @@ const struct finding *finding_at(const struct findings *findings, const struct c
     return best;
 }
 
-char *finding_reference_text(const struct findings *findings, const struct finding *finding)
+char *finding_reference_text(struct model *model, const struct findings *findings,
+                             const struct finding *finding, const struct code_line *line)
 {
     const char *what = finding_pattern_text(finding->pattern);
     int first = tolower((unsigned char)*what);
 
-    if (finding_is_advised(finding, finding == findings->items.items))
-        return format_string("see the findings (%c%s): %s", first, what + 1, finding->remedy);
-    return format_string("see the findings (the likeliest: %c%s): too few samples to advise a "
-                         "change",
-                         first, what + 1);
+    if (!finding_is_advised(finding, finding == findings->items.items))
+        return format_string("see the findings (the likeliest: %c%s): too few samples to advise a "
+                             "change",
+                             first, what + 1);
+    if (!has_line(finding, line) && finding->line_count > 0)
+        return format_string("see the findings on this object first (%c%s, at %s)", first, what + 1,
+                             code_line_text(model, &finding->lines[0]));
+    return format_string("see the findings (%c%s): %s", first, what + 1, finding->remedy);
 }

@@ -301,7 +301,8 @@ static char *advice_text(const struct hints *hints, struct document *document,
 
     if (finding->covers == NULL)
         return seen;
-    reference = finding_reference_text(findings_of(hints->model), finding->covers);
+    reference = finding_reference_text(hints->model, findings_of(hints->model), finding->covers,
+                                       &hints->model->lines.items[finding->place->line]);
     text = format_string("%s; %s", seen, reference);
     free(reference);
     free(seen);
