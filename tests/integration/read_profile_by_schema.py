@@ -207,6 +207,8 @@ def main():
     print("progress.variables.accesses", sum(variable["accesses"] for item in found["progress"]
                                              for variable in item["variables"]))
     print("steps.steps.far", sum(step["far"] for item in found["steps"] for step in item["steps"]))
+    print("timed_loads.loads.timed",
+          sum(loads["timed"] for item in found["timed_loads"] for loads in item["loads"]))
     print("cache.bytes", sum(item["bytes"] for item in found["cache"]))
     print("module.path", sum(len(item["path"]) for item in found["module"]))
     print("histogram.bins.count",
