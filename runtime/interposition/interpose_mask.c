@@ -33,12 +33,20 @@ static __thread bool awaits __attribute__((tls_model("initial-exec")));
 /* Meanwhile one came too early or too late, and the kernel keeps it. */
 static __thread bool really_blocked __attribute__((tls_model("initial-exec")));
 
+/* A child of vfork on this thread's memory that has set its own mask, in the kernel. */
+static __thread pid_t child_with_mask __attribute__((tls_model("initial-exec")));
+
 /* Descriptors may have been made that SIGTRAP is read from. */
 static _Atomic bool read_from_descriptors;
 
 bool signal_is_believed_blocked(void)
 {
     return believes_blocked;
+}
+
+bool signal_kernel_should_block(void)
+{
+    return believes_blocked && (child_with_mask == 0 || child_with_mask != getpid());
 }
 
 /* For the others that hold one back. */
@@ -176,6 +184,7 @@ static void deliver_held(void)
 
 void signal_mask_after_fork(void)
 {
+    child_with_mask = 0;
     pending_foreign = false;
     held_trap_after_fork();
 }
@@ -194,9 +203,12 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old,
         return next(how, set, old);
     if (!process_is_ours()) {
         /* A child of vfork: its mask is its own, what the thread believes is the parent's. */
+        believed = signal_kernel_should_block();
         result = next(how, set, old);
         if (result == 0 && old && believed)
             sigaddset(old, SIGTRAP);
+        if (result == 0 && set && (how == SIG_SETMASK || sigismember(set, SIGTRAP) == 1))
+            child_with_mask = getpid();
         return result;
     }
     if (set) {

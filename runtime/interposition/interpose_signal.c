@@ -272,7 +272,7 @@ void signal_before_exec(void)
         return;
     if (is_ignored(&target_disposition))
         real_sigaction(SIGTRAP, &target_disposition, NULL);
-    if (signal_is_believed_blocked())
+    if (signal_kernel_should_block())
         change_trap(SIG_BLOCK);
 }
 
@@ -282,7 +282,7 @@ void signal_after_exec(void)
         return;
     if (is_ignored(&target_disposition))
         install(atomic_load(&alternate_stacks) ? SA_ONSTACK : 0, NULL);
-    if (signal_is_believed_blocked())
+    if (signal_kernel_should_block())
         change_trap(SIG_UNBLOCK);
 }
 

@@ -100,6 +100,9 @@ void signal_before_jump(bool mask_was_saved);
 /* Whether the calling thread believes SIGTRAP blocked, for a thread that inherits its mask. */
 bool signal_is_believed_blocked(void);
 void signal_believe_blocked(bool);
+/* Whether a program that the calling thread starts by exec is to have it blocked: a child of vfork
+ * may have set another mask. */
+bool signal_kernel_should_block(void);
 
 /* Blocks every signal but faults in the calling thread, for code that must not be re-entered; and
  * back. */
