@@ -19,6 +19,7 @@
 #include "allocation/allocation_thread.h"
 #include "allocation/real_allocator.h"
 #include "interposition/interpose.h"
+#include "own/c_library.h"
 #include "unwinding/unwind.h"
 
 /* The block that the real function returned to the caller. */
@@ -252,7 +253,8 @@ static void *(*front_realloc(void))(void *, size_t)
 /* Later, a thread may hold locks of the loader's, or wait for them. */
 static void __attribute__((constructor)) find_front_realloc(void)
 {
-    front_realloc();
+    if (c_library_is_known())
+        front_realloc();
 }
 
 INTERPOSED void *reallocarray(void *pointer, size_t count, size_t size)

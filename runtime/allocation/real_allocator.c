@@ -7,6 +7,7 @@
 
 #include "allocation/allocation_objects.h"
 #include "interposition/interpose.h"
+#include "own/c_library.h"
 
 static void *first_malloc(size_t size);
 static void *first_calloc(size_t count, size_t size);
@@ -20,6 +21,8 @@ static void look_at_allocator(void *real_malloc)
 {
     struct dl_find_object allocator, other;
     void *usable_size = interpose_real("malloc_usable_size");
+    if (!c_library_is_known())
+        return;
     if (real_malloc == NULL || _dl_find_object(real_malloc, &allocator) != 0)
         return;
     real_allocator.allocator_start = (uint64_t)(uintptr_t)allocator.dlfo_map_start;

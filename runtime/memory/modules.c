@@ -16,6 +16,7 @@
 #include "large_table.h"
 #include "memory/memory.h"
 #include "output/output.h"
+#include "own/c_library.h"
 #include "perf_events/timebase.h"
 #include "process/program_path.h"
 

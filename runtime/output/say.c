@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "own/c_library.h"
 #include "own/raw_call.h"
 
 #include "signal_safe.h"

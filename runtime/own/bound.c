@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "interposition/interpose.h"
+#include "own/c_library.h"
 #include "own/late_library.h"
 #include "own/loaded_symbols.h"
 #include "own/raw_call.h"

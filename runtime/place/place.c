@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "output/say.h"
+#include "own/c_library.h"
 #include "placement_file.h"
 
 #define INTERPOSED __attribute__((visibility("default")))
@@ -299,14 +300,14 @@ static void __attribute__((constructor)) start(void)
     const char *path = getenv("REUSE_PLACE");
     bool only_main = true;
 
-    if (!path || *path == '\0')
+    if (!path || *path == '\0' || !c_library_is_known())
         return;
     say_begin(is_on("REUSE_QUIET"), is_on("REUSE_VERBOSE"), true);
     if (!read_mapping(path) || !is_for_us() || !all_cpus_are_allowed(path))
         return;
     for (size_t i = 0; i < mapping.count; i++)
         only_main &= mapping.entries[i].thread == 0;
-    pthread_atfork(NULL, NULL, after_fork_child);
+    c_library_at_fork(NULL, NULL, after_fork_child);
     atomic_store(&active, true);
     if (only_main)
         bind_main();

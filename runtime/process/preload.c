@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "own/c_library.h"
+
 #include "signal_safe.h"
 
 static const char variable[] = "LD_PRELOAD=", file_name[] = "libreuse.so";

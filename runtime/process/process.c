@@ -32,6 +32,7 @@
 #include "output/say.h"
 #include "output/snapshot.h"
 #include "own/bound.h"
+#include "own/c_library.h"
 #include "own/clock.h"
 #include "perf_events/level_counts.h"
 #include "perf_events/pmu.h"
@@ -334,7 +335,7 @@ static void start(void)
     int result;
 
     /* A program with more rights than who started it: it is not theirs to look into. */
-    if (getauxval(AT_SECURE))
+    if (getauxval(AT_SECURE) || !c_library_is_known())
         return;
     memory_begin_static();
     clock_begin();

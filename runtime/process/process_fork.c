@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fork of the profiled process: the child starts a profile of its own. */
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "memory/scratch.h"
 #include "memory/shared_mappings.h"
 #include "output/output.h"
+#include "own/c_library.h"
 #include "perf_events/level_counts.h"
 #include "process/process_internal.h"
 #include "process/settings.h"
@@ -102,5 +102,5 @@ static void after_fork_child(void)
 
 void process_fork_begin(void)
 {
-    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+    c_library_at_fork(before_fork, after_fork_parent, after_fork_child);
 }

@@ -24,6 +24,7 @@
 
 #include "heap_remedy.h"
 #include "output/say.h"
+#include "own/c_library.h"
 
 #define INTERPOSED __attribute__((visibility("default")))
 
@@ -236,7 +237,7 @@ __attribute__((constructor)) static void begin(void)
     const char *text = getenv("REUSE_TRY"), *wrong, *name;
     struct line line;
 
-    if (text == NULL || *text == '\0')
+    if (text == NULL || *text == '\0' || !c_library_is_known())
         return;
     say_begin(is_on("REUSE_QUIET"), is_on("REUSE_VERBOSE"), true);
     wrong = heap_remedies_read(text, &remedies);

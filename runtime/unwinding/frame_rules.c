@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "own/c_library.h"
 #include "unwinding/rule_cache.h"
 #include "unwinding/unwind.h"
 

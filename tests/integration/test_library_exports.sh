@@ -55,6 +55,15 @@ else
     check "nothing is called that the target can replace" test ! -s "$work/out"
 fi
 
+# A program of another C library inherits LD_PRELOAD: its loader ends it where a function is missing.
+strong_of_glibc() {
+    nm -D --undefined-only "$REUSE_BUILDDIR/runtime/.libs/$1.so" |
+        awk '$1 == "U" && $2 ~ /^(__register_atfork|_dl_find_object|strerrorname_np)@/'
+}
+for one in libreuse libreuse-try libreuse-place; do
+    check "$one: what only glibc has is weak" test -z "$(strong_of_glibc $one)"
+done
+
 # What a preloaded library needs is loaded into every target.
 ldd "$library" | awk '{ sub(/\.so.*/, "", $1); sub(/.*\//, "", $1); print $1 }' |
     grep -vxE 'linux-vdso|ld-linux.*|lib(c|m|dl|pthread)' >"$work/out"

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
+# Programs of another C library, loader or run-time system than ours, that a profiled one starts.
+. "$REUSE_SRCDIR/tests/integration/transparency.bash"
+
+musl=$input/musl
+if command -v musl-gcc >/dev/null &&
+    musl-gcc -O1 -o "$musl" "$REUSE_SRCDIR/tests/integration/programs/target_musl.c" 2>"$work/err"; then
+    target "a program of musl that a shell starts" --at-least 0 -- sh -c "$musl; echo \$?"
+    target "a program of musl" --at-least 0 -- "$musl"
+    library="$library:$REUSE_BUILDDIR/runtime/.libs/libreuse-try.so:$REUSE_BUILDDIR/runtime/.libs/libreuse-place.so" \
+        target "... beside our other libraries" --at-least 0 -- "$musl"
+else
+    skip "programs of musl" "musl-gcc is not installed"
+fi
+finish
