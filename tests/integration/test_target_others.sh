@@ -14,4 +14,9 @@ if command -v musl-gcc >/dev/null &&
 else
     skip "programs of musl" "musl-gcc is not installed"
 fi
+
+# Go hands on the environment that was on the stack at the start.
+first=$programs/target_first_environment
+run "$REUSE_BUILDDIR/postproc/reuse-run" -o "$work/%p.rprof" -- "$first"
+check "a child with the first environment writes nothing" out_has '^0 bytes, status 3$'
 finish
