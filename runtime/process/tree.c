@@ -27,13 +27,15 @@
 #include "perf_events/timebase.h"
 #include "process/environment.h"
 #include "process/handed_down.h"
+#include "process/tree_ancestor.h"
 
 static const char name[] = "REUSE_TREE";
 
 enum { PAGE_BYTES = 4096 };
 
 struct page {
-    uint64_t key; /* written before any other process can see it */
+    _Atomic uint64_t key; /* written last, and read from the page where no variable has it */
+    uint64_t started_ns;
     _Atomic uint64_t processes, running, profiles, samples, app_ns, overhead_ns;
     _Atomic uint64_t failed[TREE_WANTS];
     _Atomic uint64_t begun; /* processes and programs, one after the other */
@@ -119,12 +121,14 @@ static bool join(const struct place *place)
     syscall(SYS_close, opened);
     if (!found)
         return false;
-    if (found->key != place->key || found->key == 0) {
+    if (found->key == 0 || (place->key != 0 && found->key != place->key)) {
         syscall(SYS_munmap, found, PAGE_BYTES);
         return false;
     }
     page = found;
     first = (pid_t)place->pid;
+    if (place->key == 0)
+        started_ns = page->started_ns;
     return true;
 }
 
@@ -150,7 +154,7 @@ static int create_page(void)
     if (created < 0)
         return created;
     if (syscall(SYS_ftruncate, created, (long)PAGE_BYTES) == 0 &&
-        syscall(SYS_fcntl, created, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+        syscall(SYS_fcntl, created, F_ADD_SEALS, TREE_SEALS) == 0)
         return created;
     syscall(SYS_close, created);
     return -1;
@@ -160,6 +164,7 @@ static void create(void)
 {
     int created = create_page();
     struct page *memory = created >= 0 ? map_page(created) : NULL;
+    uint64_t key;
 
     first = getpid();
     started_ns = clock_ns(CLOCK_REALTIME);
@@ -174,9 +179,18 @@ static void create(void)
                                         MAP_SHARED | MAP_ANONYMOUS, -1, 0L);
         page = memory == MAP_FAILED ? &own_page : memory;
     }
-    if (getrandom(&page->key, sizeof page->key, GRND_NONBLOCK) != sizeof page->key)
-        page->key = monotonic_ns();
-    page->key |= 1;
+    page->started_ns = started_ns;
+    if (getrandom(&key, sizeof key, GRND_NONBLOCK) != sizeof key)
+        key = monotonic_ns();
+    page->key = key | 1;
+}
+
+/* Where the variable has not been handed on. */
+static bool join_ancestor(void)
+{
+    struct place place = {0};
+
+    return tree_ancestor_find(&place.pid, &place.descriptor) && join(&place);
 }
 
 bool tree_begin(bool named)
@@ -186,9 +200,9 @@ bool tree_begin(bool named)
 
     if (known && named && place.pid != getpid())
         known = false;
-    if (!known) {
+    if (!known && (named || !join_ancestor())) {
         create();
-    } else {
+    } else if (known) {
         started_ns = place.started_ns;
         if (join(&place) && first == getpid())
             take_descriptor(place.descriptor);
@@ -210,8 +224,8 @@ void tree_leave(void)
 
     if (descriptor < 0)
         return;
-    snprintf(text, sizeof text, "%ld:%d:%" PRIu64 ":%" PRIu64, (long)first, descriptor, page->key,
-             started_ns);
+    snprintf(text, sizeof text, "%ld:%d:%" PRIu64 ":%" PRIu64, (long)first, descriptor,
+             (uint64_t)page->key, started_ns);
     environment_set(name, text);
 }
 

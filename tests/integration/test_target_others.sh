@@ -19,4 +19,6 @@ fi
 first=$programs/target_first_environment
 run "$REUSE_BUILDDIR/postproc/reuse-run" -o "$work/%p.rprof" -- "$first"
 check "a child with the first environment writes nothing" out_has '^0 bytes, status 3$'
+REUSE_OUTPUT=$work/%p.rprof LD_PRELOAD=$library run "$first"
+check "... nor where the library is preloaded by hand" out_has '^0 bytes, status 3$'
 finish
