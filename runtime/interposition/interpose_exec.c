@@ -8,11 +8,21 @@
 #include "interposition/interpose.h"
 #include "interposition/interpose_signal.h"
 #include "memory/fault_guard.h"
+#include "process/preload.h"
 #include "process/process.h"
+
+/* The environment to start a program with; as long as the function runs that this stands in. */
+#define ENVIRONMENT_FOR_NEXT(environment)                                                          \
+    ({                                                                                             \
+        size_t room_ = preload_room_without(environment);                                          \
+        void *copy_ = room_ > 0 ? alloca(room_) : NULL;                                            \
+        preload_without(environment, copy_);                                                       \
+    })
 
 INTERPOSED int execve(const char *path, char *const arguments[], char *const environment[])
 {
     static int (*next)(const char *, char *const[], char *const[]);
+    char *const *handed = ENVIRONMENT_FOR_NEXT(environment);
     int result;
 
     if (!next)
@@ -20,7 +30,7 @@ INTERPOSED int execve(const char *path, char *const arguments[], char *const env
     process_before_exec();
     fault_guard_before_exec();
     signal_before_exec();
-    result = next(path, arguments, environment);
+    result = next(path, arguments, handed);
     signal_after_exec();
     fault_guard_after_exec();
     return result;
@@ -29,6 +39,7 @@ INTERPOSED int execve(const char *path, char *const arguments[], char *const env
 INTERPOSED int execvpe(const char *file, char *const arguments[], char *const environment[])
 {
     static int (*next)(const char *, char *const[], char *const[]);
+    char *const *handed = ENVIRONMENT_FOR_NEXT(environment);
     int result;
 
     if (!next)
@@ -36,7 +47,7 @@ INTERPOSED int execvpe(const char *file, char *const arguments[], char *const en
     process_before_exec();
     fault_guard_before_exec();
     signal_before_exec();
-    result = next(file, arguments, environment);
+    result = next(file, arguments, handed);
     signal_after_exec();
     fault_guard_after_exec();
     return result;
@@ -45,6 +56,7 @@ INTERPOSED int execvpe(const char *file, char *const arguments[], char *const en
 INTERPOSED int fexecve(int descriptor, char *const arguments[], char *const environment[])
 {
     static int (*next)(int, char *const[], char *const[]);
+    char *const *handed = ENVIRONMENT_FOR_NEXT(environment);
     int result;
 
     if (!next)
@@ -52,7 +64,7 @@ INTERPOSED int fexecve(int descriptor, char *const arguments[], char *const envi
     process_before_exec();
     fault_guard_before_exec();
     signal_before_exec();
-    result = next(descriptor, arguments, environment);
+    result = next(descriptor, arguments, handed);
     signal_after_exec();
     fault_guard_after_exec();
     return result;
@@ -62,6 +74,7 @@ INTERPOSED int execveat(int folder, const char *path, char *const arguments[],
                         char *const environment[], int flags)
 {
     static int (*next)(int, const char *, char *const[], char *const[], int);
+    char *const *handed = ENVIRONMENT_FOR_NEXT(environment);
     int result;
 
     if (!next)
@@ -69,7 +82,7 @@ INTERPOSED int execveat(int folder, const char *path, char *const arguments[],
     process_before_exec();
     fault_guard_before_exec();
     signal_before_exec();
-    result = next(folder, path, arguments, environment, flags);
+    result = next(folder, path, arguments, handed, flags);
     signal_after_exec();
     fault_guard_after_exec();
     return result;

@@ -21,4 +21,17 @@ run "$REUSE_BUILDDIR/postproc/reuse-run" -o "$work/%p.rprof" -- "$first"
 check "a child with the first environment writes nothing" out_has '^0 bytes, status 3$'
 REUSE_OUTPUT=$work/%p.rprof LD_PRELOAD=$library run "$first"
 check "... nor where the library is preloaded by hand" out_has '^0 bytes, status 3$'
+
+# Its loader would complain on standard error about a library that is not there.
+if [ "$(id -u)" -eq 0 ]; then
+    root=$input/root echo=$(command -v -- /bin/echo)
+    mkdir "$root"
+    for path in "$echo" $(ldd "$echo" | grep -o '/[^ ]*'); do
+        mkdir -p "$root$(dirname "$path")"
+        cp -L "$path" "$root$path"
+    done
+    target "a program behind chroot" --at-least 0 -- chroot "$root" "$echo" hello
+else
+    skip "a program behind chroot" "needs root"
+fi
 finish
