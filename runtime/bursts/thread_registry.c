@@ -2,6 +2,7 @@
 /* Signal-safe. All threads that were ever known, and the calling one. */
 #include "bursts/thread.h"
 #include "bursts/thread_internal.h"
+#include "bursts/thread_pointer.h"
 #include "memory/memory.h"
 
 #include "signal_safe.h"
@@ -62,6 +63,7 @@ uint32_t thread_next_id(void)
 void thread_enter(struct thread *thread)
 {
     atomic_fetch_add(&alive, 1);
+    thread_pointer_enter();
     current = thread;
     atomic_store(&thread->alive, true);
 }
@@ -70,6 +72,7 @@ void thread_leave(struct thread *thread)
 {
     atomic_fetch_sub(&alive, 1);
     current = NULL;
+    thread_pointer_leave();
     atomic_store(&thread->tid, 0);
 }
 

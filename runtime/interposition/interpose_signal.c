@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bursts/thread_pointer.h"
 #include "interposition/interpose.h"
 #include "memory/fault_guard.h"
 #include "output/snapshot.h"
@@ -178,7 +179,7 @@ static bool is_asynchronous(const siginfo_t *information)
     return flags & 1;
 }
 
-static void on_trap(int signal, siginfo_t *information, void *context)
+static __attribute__((noinline)) void handle_trap(int signal, siginfo_t *information, void *context)
 {
     int saved = errno;
     struct event_cookie cookie;
@@ -193,6 +194,15 @@ static void on_trap(int signal, siginfo_t *information, void *context)
     while (signal_take_held(&held))
         forward(signal, &held, context);
     errno = saved;
+}
+
+/* Before anything that is the thread's own, errno even: see thread_pointer.h. */
+static void on_trap(int signal, siginfo_t *information, void *context)
+{
+    if (signal_is_of_event(information) && !thread_pointer_is_known())
+        thread_pointer_event_lost();
+    else
+        handle_trap(signal, information, context);
 }
 
 static int install(int flags, struct sigaction *previous)
@@ -221,6 +231,7 @@ int signal_begin(trap_handler handler)
     sigset_t trap, before;
 
     our_handler = handler;
+    thread_pointer_begin();
     *(void **)&library_sigaction = bound_of_c_library("sigaction");
     if (!library_sigaction)
         return -ENOSYS;

@@ -9,6 +9,7 @@
 #include "bursts/bursts.h"
 #include "bursts/cost_account.h"
 #include "bursts/thread.h"
+#include "bursts/thread_pointer.h"
 #include "interposition/interpose.h"
 #include "interposition/interpose_signal.h"
 #include "memory/fault_guard.h"
@@ -167,6 +168,21 @@ static void note_unprofiled(uint64_t profiled_ns)
     say_verbose(&line);
 }
 
+static void note_lost_events(void)
+{
+    struct line line;
+
+    if (thread_pointer_events_lost() == 0)
+        return;
+    line_begin(&line);
+    line_text(&line, "the program had a thread pointer of its own (arch_prctl): what it did "
+                     "meanwhile is not in the profile (");
+    tell_count(&line, thread_pointer_events_lost(), " event", " events");
+    line_text(&line, " passed over)");
+    output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    say_verbose(&line);
+}
+
 /* Servers close their standard error: who looks at the first process's profile is told there. */
 static void note_failures(const struct tree_sums *sums)
 {
@@ -196,6 +212,7 @@ static void finish(void *unused)
         pmu_note_losses();
     thread_totals(&app_ns, &overhead_ns);
     note_unprofiled(app_ns + overhead_ns);
+    note_lost_events();
     attribution_finish();
     level_counts_write();
     peak_memory_write();

@@ -22,6 +22,14 @@ check "a child with the first environment writes nothing" out_has '^0 bytes, sta
 REUSE_OUTPUT=$work/%p.rprof LD_PRELOAD=$library run "$first"
 check "... nor where the library is preloaded by hand" out_has '^0 bytes, status 3$'
 
+pointer=$programs/target_thread_pointer
+target "a thread pointer of the program's own" -- "$pointer"
+if [ "$(uname -m)" = x86_64 ]; then
+    run "$REUSE_BUILDDIR/postproc/reuse-run" -q -o "$work/pointer.rprof" -- "$pointer"
+    run "$report" "$work/pointer.rprof"
+    check "... and the report says so" out_has 'had a thread pointer of its own'
+fi
+
 # Its loader would complain on standard error about a library that is not there.
 if [ "$(id -u)" -eq 0 ]; then
     root=$input/root echo=$(command -v -- /bin/echo)
