@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "interposition/interpose.h"
+#include "interposition/interpose_limit.h"
 #include "interposition/interpose_signal.h"
 #include "memory/fault_guard.h"
 #include "process/preload.h"
@@ -30,7 +31,9 @@ INTERPOSED int execve(const char *path, char *const arguments[], char *const env
     process_before_exec();
     fault_guard_before_exec();
     signal_before_exec();
+    limits_before_exec();
     result = next(path, arguments, handed);
+    limits_after_exec();
     signal_after_exec();
     fault_guard_after_exec();
     return result;
@@ -47,7 +50,9 @@ INTERPOSED int execvpe(const char *file, char *const arguments[], char *const en
     process_before_exec();
     fault_guard_before_exec();
     signal_before_exec();
+    limits_before_exec();
     result = next(file, arguments, handed);
+    limits_after_exec();
     signal_after_exec();
     fault_guard_after_exec();
     return result;
@@ -64,7 +69,9 @@ INTERPOSED int fexecve(int descriptor, char *const arguments[], char *const envi
     process_before_exec();
     fault_guard_before_exec();
     signal_before_exec();
+    limits_before_exec();
     result = next(descriptor, arguments, handed);
+    limits_after_exec();
     signal_after_exec();
     fault_guard_after_exec();
     return result;
@@ -82,7 +89,9 @@ INTERPOSED int execveat(int folder, const char *path, char *const arguments[],
     process_before_exec();
     fault_guard_before_exec();
     signal_before_exec();
+    limits_before_exec();
     result = next(folder, path, arguments, handed, flags);
+    limits_after_exec();
     signal_after_exec();
     fault_guard_after_exec();
     return result;

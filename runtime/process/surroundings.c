@@ -20,7 +20,7 @@
 #include "signal_safe.h"
 
 /* Address space that profiling takes: 85 MB with one thread. */
-enum { OURS_BYTES = 96 * 1000 * 1000, ROOM_ONE_IN = 10 };
+enum { ROOM_ONE_IN = 10 };
 
 static bool contains(const char *text, const char *part)
 {
@@ -52,7 +52,7 @@ static bool leaves_room(int resource)
     struct rlimit limit;
 
     return raw_call(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0) != 0 ||
-           limit.rlim_cur / ROOM_ONE_IN >= OURS_BYTES;
+           limit.rlim_cur / ROOM_ONE_IN >= SURROUNDINGS_OURS_BYTES;
 }
 
 const char *surroundings_want_of_room(void)

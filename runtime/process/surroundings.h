@@ -19,4 +19,7 @@ const char *surroundings_want_of_room(void);
 /* QEMU translates the program's instructions. Told by its processors, on x86_64 only. */
 bool surroundings_are_emulated(void);
 
+/* Address space that profiling takes. */
+enum { SURROUNDINGS_OURS_BYTES = 96 * 1000 * 1000 };
+
 #endif

@@ -18,6 +18,9 @@ target "a full disk" -- "$descriptors" full-disk
 target "a limit on the size of files" --file-size 4096 --at-least 0 --messages 1 -- "$descriptors" file-size
 target "no limit on the size of files" -- "$descriptors" file-size
 
+target "a limit of memory that the program sets itself" --at-least 1 -- "$programs/target_memory_limit" space
+target "... of data" --at-least 1 -- "$programs/target_memory_limit" data
+
 target "no new privileges" -- "$restrictions" no-new-privileges
 target "seccomp: forbidden calls fail" --messages 1 -- "$restrictions" seccomp-errno
 target "seccomp: forbidden calls kill" --messages 1 -- "$restrictions" seccomp-kill
