@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -123,6 +124,14 @@ static const char *machine_name(uint16_t machine)
     }
 }
 
+/* The GNU C library's loader, as a program: it preloads into the one that it is given. */
+static bool is_loader(const char *path)
+{
+    char resolved[PATH_MAX];
+    const char *name = realpath(path, resolved) ? strrchr(resolved, '/') : NULL;
+    return name && (strncmp(name, "/ld-linux", 9) == 0 || strncmp(name, "/ld-2.", 6) == 0);
+}
+
 /* Finds the loader's name (PT_INTERP). Returns 1 found, 0 there is none, -1 damaged. */
 static int read_loader(int descriptor, const Elf64_Ehdr *header, char *loader, size_t size)
 {
@@ -177,6 +186,10 @@ static void inspect_elf(int descriptor, struct target *target)
     int found = read_loader(descriptor, &header, loader, sizeof loader);
     if (found < 0)
         return;
+    if (found == 0 && is_loader(target->binary)) {
+        target->kind = TARGET_DYNAMIC;
+        return;
+    }
     if (found == 0) {
         target->kind = TARGET_STATIC;
         snprintf(target->reason, sizeof target->reason,

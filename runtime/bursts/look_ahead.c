@@ -2,9 +2,11 @@
 /* Signal-safe but for look_ahead_create(). */
 #include "bursts/look_ahead.h"
 
+#include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -81,12 +83,36 @@ static int find_own_code(struct dl_phdr_info *module, size_t size, void *unused)
     return 0;
 }
 
+static bool is_limited(int resource)
+{
+    struct rlimit limit;
+
+    return raw_call(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0) == 0 &&
+           limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* What stands in the way: the kernel has one error for most. */
+static const char *memory_remedy(int error)
+{
+    return error == EAGAIN           ? "the program locks its memory, raise `ulimit -l`"
+           : is_limited(RLIMIT_AS)   ? "raise `ulimit -v`"
+           : is_limited(RLIMIT_DATA) ? "raise `ulimit -d`"
+                                     : "the program uses all of its address space, or as many "
+                                       "mappings as sysctl vm.max_map_count allows";
+}
+
 static void tell_want_of_memory(void)
 {
+    static atomic_flag told = ATOMIC_FLAG_INIT;
     struct line line;
 
+    if (atomic_flag_test_and_set(&told))
+        return;
     line_begin(&line);
-    line_text(&line, "no memory to look ahead with, so that nothing is sampled: raise `ulimit -v`");
+    line_text(&line, "no memory to look ahead with (");
+    line_error(&line, memory_error());
+    line_text(&line, "), so that nothing is sampled: ");
+    line_text(&line, memory_remedy(memory_error()));
     output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
     if (tree_first_failure(TREE_WANTS_MEMORY))
         say_error(&line);
@@ -309,6 +335,7 @@ static bool take_interpreter(struct thread *thread)
             return true;
         }
         atomic_store(&one->taken, false);
+        tell_want_of_memory();
         return false;
     }
     return false;

@@ -37,12 +37,21 @@ static uint64_t reserve, reserve_pages;
 /* What is taken, in pages: from the beginning, and << 32 from the end. */
 static _Atomic uint64_t reserve_taken;
 
+static _Atomic int last_error;
+
+int memory_error(void)
+{
+    return atomic_load_explicit(&last_error, memory_order_relaxed);
+}
+
 static void *map(void *place, size_t bytes)
 {
     int saved = errno;
     long address = syscall(SYS_mmap, place, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
 
+    if (address == -1)
+        atomic_store_explicit(&last_error, errno, memory_order_relaxed);
     errno = saved;
     if (address == -1)
         return NULL;

@@ -30,4 +30,7 @@ void memory_populate(void *memory, size_t bytes);
 /* Sets large memory of ours, static or mapped, to zero; what was not touched stays untouched. */
 void memory_clear(void *, size_t);
 
+/* Why there was none the last time; 0: there always was. */
+int memory_error(void);
+
 #endif

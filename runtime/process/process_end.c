@@ -61,7 +61,9 @@ static void tell_samples(struct line *line, const struct tree_sums *sums)
         line_text(line, ", ");
         tell_count(line, sums->running, " of them has not ended", " of them have not ended");
     }
-    if (sums->samples == 0) {
+    if (sums->samples == 0 && sums->wants_memory > 0) {
+        line_text(line, " (no memory to look ahead with)");
+    } else if (sums->samples == 0) {
         line_text(line,
                   sums->app_ns < SILENT_NS ? " (too short: " : " (no memory access was met in ");
         line_fixed(line, sums->app_ns / 100000, 1);

@@ -315,6 +315,7 @@ void tree_end(struct tree_sums *sums)
         .processes = atomic_load(&page->processes),
         .running = atomic_load(&page->running),
         .profiles = atomic_load(&page->profiles),
+        .wants_memory = atomic_load(&page->failed[TREE_WANTS_MEMORY]),
         .failed = atomic_load(&page->failed[TREE_WANTS_FILE]),
         .samples = atomic_load(&page->samples),
         .app_ns = atomic_load(&page->app_ns),

@@ -20,10 +20,11 @@
 #include "sampling/governor.h"
 
 struct tree_sums {
-    uint64_t processes; /* that profiling began in, this one included */
-    uint64_t running;   /* of these, not ended, but for this one; or killed */
-    uint64_t profiles;  /* files */
-    uint64_t failed;    /* processes that have no file, or not all of it */
+    uint64_t processes;    /* that profiling began in, this one included */
+    uint64_t running;      /* of these, not ended, but for this one; or killed */
+    uint64_t profiles;     /* files */
+    uint64_t wants_memory; /* processes that could not look ahead for want of it */
+    uint64_t failed;       /* processes that have no file, or not all of it */
     uint64_t samples;
     uint64_t app_ns, overhead_ns; /* CPU time without the profiler's, and the profiler's */
 };

@@ -177,4 +177,11 @@ if $usable; then
 else
     skip "output" "performance events are not usable here"
 fi
+# What is missing is named: no limit of the address space is set here.
+no_memory=$REUSE_BUILDDIR/tests/integration/programs/target_no_memory
+start "$reuse_run" "$no_memory" locked
+check "memory that the program locks" err_has 'memory to look ahead with \(EAGAIN\).*raise `ulimit -l`'
+check "... and the closing line agrees" err_has 'no sample \(no memory to look ahead with\)'
+start "$reuse_run" "$no_memory" full
+check "a full address space" err_has 'memory to look ahead with \(ENOMEM\).*uses all of its address space'
 finish

@@ -50,6 +50,8 @@ fi
 
 # The same loader under the name of another C library's: the program must start all the same.
 loader=$(readelf -l dynamic | sed -n 's/.*interpreter: \(.*\)\].*/\1/p')
+start "$loader" ./dynamic
+check "a dynamic program by way of the loader: nothing is said" eval 'was_preloaded && err_is_empty && status_is 42'
 cp "$loader" "$work/ld-musl-test.so.1"
 compile other_loader "-Wl,--dynamic-linker=$work/ld-musl-test.so.1"
 start ./other_loader
