@@ -76,7 +76,9 @@ static int duplicate_under(int descriptor, const struct rlimit *own, rlim_t curr
 /*
  * A number at or above `lowest`. The kernel looks at the limit only when it gives a number out:
  * raised for that moment, it costs the target none of its own. Where it cannot be raised, the upper
- * half of the target's range must do.
+ * half of the target's range must do. Where it is higher than our table, or the target raises it
+ * later, ours are among the target's: numbers beyond would cost each fork more, for the kernel
+ * copies its table up to the highest one.
  */
 static int duplicate(int descriptor)
 {
