@@ -7,6 +7,9 @@
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <asm/prctl.h>
+#endif
 
 #include "bursts/thread.h"
 #include "large_table.h"
@@ -22,8 +25,6 @@ uint64_t thread_pointer_events_lost(void)
 }
 
 #if defined(__x86_64__)
-#include <asm/prctl.h>
-
 /* A table by the upper bits of the address. A place that was left is used again. */
 enum { PLACES = 8192, NEXT_PLACES = 64, LEFT = 1 };
 static LARGE_TABLE _Atomic uint64_t known[PLACES];
