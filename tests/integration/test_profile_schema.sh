@@ -25,7 +25,7 @@ result() {
 "$dump" --make "$work/x.rprof" && "$dump" "$work/x.rprof" >"$work/expected"
 lines=$(wc -l <"$work/expected")
 # Every type of record is there at least once, or the comparison would prove little.
-! grep -qE '^[a-z_]+ 0$' "$work/expected" && [ "$lines" -eq 64 ]
+! grep -qE '^[a-z_]+ 0$' "$work/expected" && [ "$lines" -eq 66 ]
 result 1 "the profile holds every type of record" $?
 
 python3 "$script" "$work/x.rprof" >"$work/found"
