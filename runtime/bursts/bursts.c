@@ -344,9 +344,7 @@ static void draw_watches(struct scratch *scratch, uint64_t app_now)
     watch_registers(thread);
     slots = private_watches_accept(&thread->watches);
     if (slots == 0) {
-        /* Where there is none to be had, nothing is lost: the report has a note on that. */
-        if (settings.registers == REGISTERS_TRAP || settings.registers == REGISTERS_TAKEN)
-            thread->totals.lost[LOSS_NO_REGISTER]++;
+        thread->totals.lost[LOSS_NO_REGISTER]++;
         cost_leave(before);
         return;
     }

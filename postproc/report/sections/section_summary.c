@@ -55,12 +55,21 @@ static uint64_t wall_time_of(const struct profile *profile)
     return start != 0 && last > start ? last - start : 0;
 }
 
+/* Where there are none to be had, no watch is lost for want of one: a note says it. */
+static bool may_have_registers(const struct profile *profile)
+{
+    const char *state = profile_run_text(profile, "registers_state", "trap");
+
+    return strcmp(state, "trap") == 0 || strcmp(state, "taken") == 0;
+}
+
 static struct run_totals add_up(const struct model *model)
 {
     struct run_totals sum = {0};
 
     for (size_t p = 0; p < model->profile_count; p++) {
         const struct profile *profile = model->profiles[p];
+        bool had_registers = may_have_registers(profile);
 
         sum.lost_records += profile->lost_records;
         sum.dropped_bytes += profile->dropped_bytes;
@@ -79,7 +88,7 @@ static struct run_totals add_up(const struct model *model)
             sum.besides_ns += totals->besides_ns;
             sum.cpu_ns += profile_counts_accesses(profile) ? 0 : totals->app_ns;
             for (size_t k = 0; k < LOSS_COUNT; k++)
-                sum.lost[k] += totals->lost[k];
+                sum.lost[k] += k != LOSS_NO_REGISTER || had_registers ? totals->lost[k] : 0;
         }
     }
     return sum;
