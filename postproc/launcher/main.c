@@ -232,21 +232,6 @@ static int name_process(struct environment *environment)
     return environment_set(environment, "REUSE_PROCESS", pid);
 }
 
-/*
- * Places in the environment for what the first process hands down. A variable that is added later
- * stands in another list, and Go hands on the one that the kernel has put on the stack.
- */
-static int leave_places(struct environment *environment)
-{
-    static const char *const names[] = {"REUSE_TREE", "REUSE_MACHINE"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!environment_get(environment, names[i]) &&
-            environment_set(environment, names[i], "-") != 0)
-            return -1;
-    return 0;
-}
-
 /* Becomes the program. Returns only if that failed, with the exit status. */
 static int become(const struct target *target, char **arguments, char **environment)
 {
@@ -348,7 +333,7 @@ static int launch(int argc, char **argv, struct environment *environment)
         status = remedy_prepare(&options, environment);
     if (status >= 0)
         return status;
-    if ((options.quiet && name_process(environment) != 0) || leave_places(environment) != 0)
+    if (options.quiet && name_process(environment) != 0)
         return fail("out of memory");
     status = metrics_prepare(&options, &target, environment);
     if (status >= 0)
