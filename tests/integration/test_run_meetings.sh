@@ -22,7 +22,7 @@ enum { N = 100000 };
 static void *count(void *argument)
 {
     long thread = (long)argument;
-    for (int round = 0; round < 400; round++)
+    for (int round = 0; round < 1200; round++)
         for (long i = 0; i < N; i++) {
             if (text[i + thread * N] > 100)
                 tallies[thread].hits++;
