@@ -337,7 +337,7 @@ static unsigned read_expiries(uint64_t clock, uint64_t values[EXPIRIES])
      * chance of one, and a single reading may be such a pause: it would be taken for the price of
      * every burst. */
     while (n < EXPIRIES && (before - begun < PATIENCE_NS || readings++ < PATIENCE_READINGS)) {
-        uint64_t first, last, now, taken;
+        uint64_t first, last, now, taken, cost;
         unsigned count;
 
         before = thread_cpu_ns();
@@ -348,8 +348,10 @@ static unsigned read_expiries(uint64_t clock, uint64_t values[EXPIRIES])
             now = monotonic_ns();
         }
         taken = thread_cpu_ns() - before;
-        if (calibration.count - count == 1)
-            values[n++] = hidden_part(taken > last - first ? taken - (last - first) : 0, clock);
+        cost = hidden_part(taken > last - first ? taken - (last - first) : 0, clock);
+        /* None is free: the thread did not run all the time that it waited. */
+        if (calibration.count - count == 1 && cost > 0)
+            values[n++] = cost;
     }
     return n;
 }
