@@ -273,6 +273,23 @@ static void what_jumped_in_a_burst_says_nothing(void **state)
     free_evidence(&evidence);
 }
 
+static struct progress_variable an_address_once(int burst, uint64_t *before_ns)
+{
+    (void)before_ns;
+    return (struct progress_variable){.within = burst == 7 ? 1e13 : BURST, .before = 95000};
+}
+
+/* It counts in all other bursts: that one is left out, and they are as good as ever. */
+static void what_was_another_variable_once_is_left_out(void **state)
+{
+    struct rate_evidence evidence = evidence_of(an_address_once);
+
+    (void)state;
+    assert_int_equal(evidence.reading_count, 1);
+    assert_float_equal(exp(evidence.readings[0].log_rate), 1, 0.06);
+    free_evidence(&evidence);
+}
+
 static struct progress_variable below_zero(int burst, uint64_t *before_ns)
 {
     if (burst == 7)
@@ -356,6 +373,7 @@ int main(void)
         cmocka_unit_test(variables_that_are_set_back_always),
         cmocka_unit_test(two_kinds_of_code),
         cmocka_unit_test(what_jumped_in_a_burst_says_nothing),
+        cmocka_unit_test(what_was_another_variable_once_is_left_out),
         cmocka_unit_test(a_time_below_zero_is_not_known),
         cmocka_unit_test(equations_are_solved),
         cmocka_unit_test(what_contradicts_counts_little),

@@ -25,6 +25,8 @@ enum { SEEN_LEAST = 2 };
  * programs of 0.3 to 2 s): with a variance below 0.4 two of 181 were off by a factor of 7 or more,
  * from 0.6 on ten of 14, all of them too low. */
 #define VAGUE 0.4
+/* What a variable does in a burst, in medians of what it does in one. */
+#define ANOTHER_ONE 1e4
 #define ASTRAY 0.02
 /* What ends of a time between look and burst are off by, as a share of it; and what the readings of
  * a group have in common. */
@@ -108,17 +110,46 @@ static size_t list_observations(const struct profile *profile, const uint32_t *g
 struct ratio {
     double accesses, within;
     double sign; /* of its progress; 0: it has none */
+    double most; /* per access in a burst; beyond it the variable was another one there */
 };
+
+static double per_access(const struct observation *at)
+{
+    return fabs(at->within) / fmax(1, at->accesses);
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+
+    return (*a > *b) - (*a < *b);
+}
+
+/* A register that held a counter, and now an address, has moved by more. */
+static double progress_most(const struct observation *list, size_t n)
+{
+    double *moves = allocate(n, sizeof *moves), middle;
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (list[i].within != 0)
+            moves[count++] = per_access(&list[i]);
+    qsort(moves, count, sizeof *moves, compare_numbers);
+    middle = count > 0 ? moves[count / 2] : 0;
+    free(moves);
+    return ANOTHER_ONE * middle;
+}
 
 static struct ratio progress_of(const struct observation *list, size_t n)
 {
-    struct ratio ratio = {0};
+    struct ratio ratio = {.most = progress_most(list, n)};
     size_t against = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        ratio.accesses += list[i].accesses;
-        ratio.within += list[i].within;
-    }
+    for (size_t i = 0; i < n; i++)
+        if (per_access(&list[i]) <= ratio.most) {
+            ratio.accesses += list[i].accesses;
+            ratio.within += list[i].within;
+        }
     for (size_t i = 0; i < n; i++)
         against += list[i].within * ratio.within < 0;
     if (ratio.within != 0 && (double)against <= BOTH_WAYS * (double)n)
@@ -221,7 +252,8 @@ static bool read_variable(const struct variable *variables, size_t n, size_t at,
         double off =
             variable->list[i].within - variable->list[i].accesses * ratio->within / ratio->accesses;
 
-        variance += off * off / (ratio->within * ratio->within);
+        if (per_access(&variable->list[i]) <= ratio->most)
+            variance += off * off / (ratio->within * ratio->within);
     }
     *reading = (struct rate_reading){
         .group = variable->list->group,
