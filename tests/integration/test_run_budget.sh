@@ -13,8 +13,8 @@ samples() {
         sed -n 's/.*clock engine, \([0-9]*\) samples.*/\1/p'
 }
 
-one=$(samples "echo burn 3500 | '$target'")
-many=$(samples "for i in \$(seq 50); do echo burn 70 | '$target'; done")
+one=$(samples "echo burn 5000 | '$target'")
+many=$(samples "for i in \$(seq 50); do echo burn 100 | '$target'; done")
 echo "# $one samples of one process, $many of 50"
 # With a budget for each there were 40 to 48 beside 13.
 check "one long process is sampled" test "$one" -ge 4
