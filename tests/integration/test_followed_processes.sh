@@ -118,8 +118,8 @@ if command -v perl >/dev/null; then
     rm -f ./*.rprof
     if [ "$(id -u)" -eq 0 ]; then
         mkdir -p private && chmod 755 private
-        LD_PRELOAD=$library REUSE_PERIOD=40000000 REUSE_OUTPUT=$PWD/private/%e.%p.rprof perl -MTime::HiRes=clock -MPOSIX=setuid -e \
-            'open STDERR, ">", "log"; for (1, 2) { next if fork; setuid(65534); my $end = clock() + 0.4;
+        LD_PRELOAD=$library REUSE_PERIOD=100000000 REUSE_OUTPUT=$PWD/private/%e.%p.rprof perl -MTime::HiRes=clock -MPOSIX=setuid -e \
+            'open STDERR, ">", "log"; for (1, 2) { next if fork; setuid(65534); my $end = clock() + 0.8;
                 1 while clock() < $end; exit } 1 while wait > 0' 2>err
         check "workers that may not write profiles: the first one's says so" \
             sh -c "'$report' private/*.rprof | tr -s '\n ' ' ' | grep -q '2 processes of this run could not write a profile'"
