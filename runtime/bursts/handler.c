@@ -320,14 +320,21 @@ static void calibrate_trap(uint64_t clock)
 
 enum { EXPIRIES = 3 };
 
+/* An expiry that takes about as long as the period has the next one behind it. */
+static bool fits(uint64_t cost, uint64_t period)
+{
+    return cost + cost / 2 < period;
+}
+
 /*
- * What an expiry costs outside of the handler, EXPIRIES times; how often it could be read.
+ * What an expiry costs outside of the handler, EXPIRIES times, or up to one that does not fit;
+ * returns how often it was read.
  *
  * Expiries in kernel mode give no signal. So they are waited for in user mode: by the monotonic
  * clock, which is memory to read. What has passed on it until then was not the signal's; the CPU
  * clock, which is a system call, is read before and after.
  */
-static unsigned read_expiries(uint64_t clock, uint64_t values[EXPIRIES])
+static unsigned read_expiries(uint64_t clock, uint64_t period, uint64_t values[EXPIRIES])
 {
     enum { SPINS = 200, PATIENCE_NS = 20 * 1000 * 1000, PATIENCE_READINGS = 2000 };
     uint64_t begun = thread_cpu_ns(), before = begun;
@@ -350,8 +357,11 @@ static unsigned read_expiries(uint64_t clock, uint64_t values[EXPIRIES])
         taken = thread_cpu_ns() - before;
         cost = hidden_part(taken > last - first ? taken - (last - first) : 0, clock);
         /* None is free: the thread did not run all the time that it waited. */
-        if (calibration.count - count == 1 && cost > 0)
-            values[n++] = cost;
+        if (calibration.count - count != 1 || cost == 0)
+            continue;
+        values[n++] = cost;
+        if (!fits(cost, period))
+            break;
     }
     return n;
 }
@@ -359,9 +369,9 @@ static unsigned read_expiries(uint64_t clock, uint64_t values[EXPIRIES])
 /*
  * The median of three readings is that of expiries that lie farther apart; of five it is 4 % lower.
  *
- * An expiry that takes about as long as the period has the next one behind it, maybe in the kernel,
- * where it gives no signal but takes as long: on a host where one takes 45 us, periods of 50 us
- * said 94, at times 240. So the period is longer if what was read is not less than half of it.
+ * An expiry behind another one may be in the kernel, where it gives no signal but takes as long: on
+ * a host where one takes 45 us, periods of 50 us said 94, at times 240. So the period is longer
+ * where what was read does not fit.
  */
 static int calibrate_trigger(uint64_t clock)
 {
@@ -377,14 +387,14 @@ static int calibrate_trigger(uint64_t clock)
         if (descriptor < 0)
             return descriptor;
         perf_event_enable(&descriptor);
-        n = read_expiries(clock, values);
+        n = read_expiries(clock, period, values);
         perf_event_disable(&descriptor);
         syscall(SYS_close, descriptor);
         if (n == 0)
             return result;
         settings.trigger_ns = median(values, n);
         result = 0;
-        if (settings.trigger_ns < period / 2)
+        if (fits(settings.trigger_ns, period))
             break;
     }
     return result;
