@@ -55,11 +55,14 @@ __attribute__((noinline)) static uint64_t read_on(const volatile uint64_t *word)
 }
 
 /* Each turn stores once to the word and once to the turn that is next, both on lines of their own.
- */
+ * An engine that hears of an access after it was made may hear first that the turn was read and
+ * then that it was stored: so the one who has seen it waits until that is heard, too, and reads it
+ * again. */
 static void take_turns(char *line, int side, long turns)
 {
     volatile uint64_t *words = (volatile uint64_t *)(void *)line;
     _Atomic uint64_t *next = (_Atomic uint64_t *)(void *)(line + 4096);
+    const struct timespec until_heard = {.tv_nsec = 20000};
     double limit = now() + 60;
 
     for (long turn = side; turn < 2 * turns; turn += 2) {
@@ -70,7 +73,9 @@ static void take_turns(char *line, int side, long turns)
                 exit(1);
             }
         }
-        words[side] = (uint64_t)turn;
+        nanosleep(&until_heard, NULL);
+        if (atomic_load(next) == (uint64_t)turn)
+            words[side] = (uint64_t)turn;
         atomic_store(next, (uint64_t)turn + 1);
     }
 }
