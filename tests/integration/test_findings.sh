@@ -77,6 +77,8 @@ bad wide-records 10000 40 "few members" record records
 # One turn leaves it undecided where the stack, which the size of the environment moves, lies badly.
 bad table 200000 3 anywhere table numbers
 bad gather-anywhere 50000 8 indexed gather x
+check "gather-anywhere: what the indexes come from is named" \
+    out_has 'at indexes that come from index \(.*patterns.c:'"$(line_of gather)"
 good gather-near 50000 2
 # Three loops pass over a and three over b in each turn: either array is right.
 bad passes 30000 24 passes third,fourth b,a

@@ -284,6 +284,45 @@ static void test_who_leads_to_blocks(void **state)
     free(remedy);
 }
 
+/* Indexes are told with what they come from, as far as it is known; searches by halves come from
+ * nothing. */
+static void test_where_indexes_come_from(void **state)
+{
+    struct access_evidence evidence = anywhere;
+    char *text;
+
+    (void)state;
+    evidence.indexed = true;
+    text = pattern_remedy(PATTERN_INDEXED, &evidence, "grid", "");
+    assert_non_null(strstr(text, "neighbouring elements of grid"));
+    free(text);
+    evidence.index_object = "cells";
+    evidence.index_line = "pic.c:14";
+    text = pattern_remedy(PATTERN_INDEXED, &evidence, "grid", "");
+    assert_non_null(strstr(text, "neighbours in cells lead to neighbours in grid"));
+    free(text);
+    text = pattern_reason(PATTERN_INDEXED, &evidence);
+    assert_non_null(strstr(text, "at indexes that come from cells (pic.c:14), anywhere in 64 MiB"));
+    free(text);
+    evidence.small_blocks = true;
+    evidence.visits = evidence.far_steps = 0.5;
+    text = pattern_remedy(PATTERN_LINKED, &evidence, "p", "");
+    assert_non_null(strstr(text, "where the pointers to them are (cells),"));
+    free(text);
+
+    text = pattern_remedy(PATTERN_ANYWHERE, &anywhere, "grid", "");
+    assert_null(strstr(text, "binary search"));
+    assert_null(strstr(text, "elements smaller"));
+    free(text);
+    evidence.traced = true;
+    evidence.computed = 0.6;
+    evidence.element_bytes = 24;
+    text = pattern_remedy(PATTERN_ANYWHERE, &evidence, "grid", "");
+    assert_non_null(strstr(text, "a binary search:"));
+    assert_non_null(strstr(text, "make its elements smaller"));
+    free(text);
+}
+
 /* Runs that agree, on n independent bursts. */
 static struct verdict verdict_on(struct access_evidence evidence, double bursts, double reuses,
                                  size_t others, struct access_evidence other)
@@ -618,6 +657,7 @@ int main(void)
         cmocka_unit_test(test_what_is_advised),
         cmocka_unit_test(test_rows_that_are_blocks),
         cmocka_unit_test(test_who_leads_to_blocks),
+        cmocka_unit_test(test_where_indexes_come_from),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,10 +84,15 @@ static struct ordered_accesses accesses_of(const struct model *model, size_t obs
     return of;
 }
 
+const struct address_steps *address_steps_of(const struct model *model, size_t observation)
+{
+    return steps_of(record_of(model, observation),
+                    analysis_probe(model->analysis, observation, NULL)->ip);
+}
+
 double address_order_crowded(const struct model *model, size_t observation)
 {
-    return crowded_part(steps_of(record_of(model, observation),
-                                 analysis_probe(model->analysis, observation, NULL)->ip));
+    return crowded_part(address_steps_of(model, observation));
 }
 
 struct address_order *address_order_of(const struct model *model, struct subset subset)
@@ -114,6 +119,7 @@ void address_order_evidence(const struct address_order *order, uint32_t run,
 
     evidence->far_steps = evidence->even_steps = evidence->stride_bytes = 0;
     evidence->crowded = evidence->chased = evidence->computed = 0;
+    evidence->traced = false;
     for (size_t i = 0; i < order->items.count; i++) {
         const struct ordered_accesses *of = &order->items.items[i];
         double draws = analysis_resampled_draws(order->model->analysis, run, of->burst);
@@ -136,5 +142,6 @@ void address_order_evidence(const struct address_order *order, uint32_t run,
     evidence->even_steps = far > 0 ? even / far : 0;
     evidence->crowded = crowded / weight;
     evidence->chased = chased / weight;
+    evidence->traced = traced > 0;
     evidence->computed = traced > 0 ? computed / traced : 0;
 }

@@ -12,10 +12,14 @@ struct address_order;
 struct address_order *address_order_of(const struct model *, struct subset);
 void address_order_free(struct address_order *);
 
-/* Sets far_steps, even_steps, stride_bytes, crowded, chased and computed: 0 where profiles do not
- * tell. run: one of those that resampling bursts makes (analysis_resampled_count()), or
+/* Sets far_steps, even_steps, stride_bytes, crowded, chased, traced and computed: 0 where profiles
+ * do not tell. run: one of those that resampling bursts makes (analysis_resampled_count()), or
  * ANALYSIS_AS_OBSERVED. */
 void address_order_evidence(const struct address_order *, uint32_t run, struct access_evidence *);
+
+/* What the observation's burst says of how the addresses of its instruction follow each other;
+ * NULL: nothing. Lives as long as the profile. */
+const struct address_steps *address_steps_of(const struct model *, size_t observation);
 
 /* Of an observation's accesses, the part that misses for want of ways in their sets. */
 double address_order_crowded(const struct model *, size_t observation);

@@ -64,9 +64,6 @@ static const double crowded_least = 0.02;
 
 /* So many times as many as others: more than half are. */
 static const double mostly = 2;
-/* Where more addresses than this are made of no loaded value, there are no indexes. */
-static const double computed_most = 0.5;
-
 /* What needs hardly more than a cache has is noise of the model. */
 static const double hardly_more = 1.2;
 
@@ -217,8 +214,8 @@ enum pattern pattern_of(const struct access_evidence *evidence)
         return PATTERN_ACROSS_LINES;
     if (evidence_extent(evidence) < EVIDENCE_FITS * evidence->level_bytes)
         return PATTERN_NONE;
-    return evidence->indexed && evidence->computed < computed_most ? PATTERN_INDEXED
-                                                                   : PATTERN_ANYWHERE;
+    return evidence->indexed && evidence->computed < EVIDENCE_COMPUTED ? PATTERN_INDEXED
+                                                                       : PATTERN_ANYWHERE;
 }
 
 struct estimate pattern_saving(enum pattern pattern, const struct access_evidence *evidence)

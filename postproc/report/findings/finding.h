@@ -68,8 +68,11 @@ struct access_evidence {
     struct timed_evidence timed; /* where its lines come from */
     double crowded;              /* part of its accesses that miss for want of ways in their sets */
     double chased;               /* part of its accesses at an address that the place before held */
+    bool traced;                 /* of some accesses it is known what made their addresses */
     double computed;             /* part of its accesses at an address that no loaded value made */
-    bool indexed;                /* its loop reads numbers in order that may be its indexes */
+    bool indexed; /* its addresses are made of numbers that are read from another object */
+    /* Of these, if indexed: the object and the line that reads it. The model's; NULL: not known. */
+    const char *index_object, *index_line;
     double late_spread;      /* upper over lower quartile of the times to late reuses; 0: too few */
     size_t late_reuses;      /* seen by watches */
     double reused_elsewhere; /* part of them that happens in another loop */
@@ -82,6 +85,9 @@ struct access_evidence {
 enum { EVIDENCE_BURSTS_MIN = 4, EVIDENCE_REUSES_MIN = 3 };
 /* More of the late reuses are in another loop than this: the loops are passes over one thing. */
 #define EVIDENCE_PASSES 0.6
+
+/* Where more of the addresses than this are made of no loaded value, there are no indexes. */
+#define EVIDENCE_COMPUTED 0.5
 
 /* Data of hardly more than a cache's size fits for the most part. */
 #define EVIDENCE_FITS 1.2

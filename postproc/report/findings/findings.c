@@ -108,8 +108,8 @@ static bool has_object(const struct finding *finding, const char *object)
 /* One change of an object, or of how it is gone through, cures it wherever it happens. */
 static bool is_cured_by_object(enum pattern pattern)
 {
-    return pattern == PATTERN_PASSES || pattern == PATTERN_ANYWHERE || pattern == PATTERN_LINKED ||
-           pattern == PATTERN_FEW_MEMBERS;
+    return pattern == PATTERN_PASSES || pattern == PATTERN_INDEXED || pattern == PATTERN_ANYWHERE ||
+           pattern == PATTERN_LINKED || pattern == PATTERN_FEW_MEMBERS;
 }
 
 /* What a loop does to several lines and objects in one way is one finding. */

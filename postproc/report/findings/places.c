@@ -265,17 +265,40 @@ static bool may_be_index(const struct search *search, uint32_t group, uint32_t i
            other->accesses >= 0.5 * own->accesses && other->accesses <= 2 * own->accesses;
 }
 
-/* Whether the same line of source reads its indexes in order. */
-static bool has_indexes(struct search *search, uint32_t group)
+/* What the same line of source reads in order and may be its indexes: for profiles that do not tell
+ * what addresses are made of (record_steps, `traced`). GROUP_NONE: nothing. */
+static uint32_t indexes_of(struct search *search, uint32_t group)
 {
     for (uint32_t g = 0; g < search->candidates.count; g++) {
         if (!may_be_index(search, group, g))
             continue;
         get_to_know(search, &g, 1);
         if (is_in_order(search, g))
-            return true;
+            return g;
     }
-    return false;
+    return GROUP_NONE;
+}
+
+static void describe_indexes(const struct search *search, uint32_t group,
+                             struct access_place *place)
+{
+    struct model *model = search->model;
+    uint32_t likely = search->candidates.items[group].indexes;
+    struct access_evidence *evidence = &place->evidence;
+    struct index_source source;
+
+    if (index_source_of(model, search->loading, grouping_subset(&search->all, group), place->object,
+                        &source)) {
+        evidence->indexed = true;
+    } else if (!evidence->traced && likely != GROUP_NONE) {
+        evidence->indexed = true;
+        source = (struct index_source){search->candidates.items[likely].line,
+                                       search->candidates.items[likely].object};
+    }
+    if (!evidence->indexed || source.object == GROUP_NONE)
+        return;
+    evidence->index_object = model->objects.items[source.object].name;
+    evidence->index_line = code_line_text(model, &model->lines.items[source.line]);
 }
 
 /* points: room for MODEL_SIZES_MAX, for judge(). */
@@ -316,7 +339,7 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     places = element_places_of(model, grouping_subset(&search->all, group));
     layout_of_accesses(places, ANALYSIS_AS_OBSERVED, evidence);
     element_places_free(places);
-    evidence->indexed = candidate->indexed;
+    describe_indexes(search, group, place);
     find_reuses(search, group, place);
 }
 
@@ -360,8 +383,7 @@ static struct valued *choose(struct search *search, size_t *count)
     if (!search->model->exact) {
         /* What reads their indexes may be of little weight. */
         for (size_t i = 0; i < *count; i++)
-            search->candidates.items[order[i].number].indexed =
-                has_indexes(search, order[i].number);
+            search->candidates.items[order[i].number].indexes = indexes_of(search, order[i].number);
         places_merge_rest(search, marked);
         *count += choose_from(search, lines, order + *count, &all);
     }

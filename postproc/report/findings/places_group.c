@@ -63,8 +63,10 @@ void places_group(struct search *search)
             continue;
         group = intern_table_insert(keys, key, sizeof(key));
         if (group == search->candidates.count)
-            ARRAY_PUSH(&search->candidates,
-                       ((struct candidate){.line = key[0], .object = key[1], .growing = growing}));
+            ARRAY_PUSH(
+                &search->candidates,
+                ((struct candidate){
+                    .line = key[0], .object = key[1], .growing = growing, .indexes = GROUP_NONE}));
         search->all.labels[i] = group;
         note_access(search, i, group);
     }
@@ -74,11 +76,13 @@ void places_group(struct search *search)
     if (!model->exact) {
         grouping_list_members(&search->all, model->observations);
         grouping_list_members(&search->late, model->observations);
+        search->loading = loading_code_of(model);
     }
 }
 
 void places_free_groups(struct search *search)
 {
+    loading_code_free(search->loading);
     grouping_free(&search->all);
     grouping_free(&search->late);
     free(search->candidates.items);
@@ -119,7 +123,8 @@ static uint32_t *rest_of_objects(struct search *search, const bool *marked)
         if (rest[one.object] == GROUP_NONE) {
             rest[one.object] = (uint32_t)search->candidates.count;
             ARRAY_PUSH(&search->candidates,
-                       ((struct candidate){.line = one.line, .object = one.object}));
+                       ((struct candidate){
+                           .line = one.line, .object = one.object, .indexes = GROUP_NONE}));
         }
         take_in(&search->candidates.items[rest[one.object]], &one);
         if (one.accesses > most[one.object]) {

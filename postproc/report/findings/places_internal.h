@@ -3,6 +3,7 @@
 #ifndef REUSE_POSTPROC_PLACES_INTERNAL_H
 #define REUSE_POSTPROC_PLACES_INTERNAL_H
 
+#include "report/findings/index_source.h"
 #include "report/findings/places.h"
 #include "support/intern_table.h"
 
@@ -11,7 +12,7 @@ struct candidate {
     uint32_t line, object;
     double accesses, width_sum, load_sum, small_sum, crowded_sum;
     bool growing; /* in containers that grow */
-    bool indexed; /* its line reads numbers in order that may be its indexes; of chosen ones */
+    uint32_t indexes; /* candidate that may be its indexes, by its line; GROUP_NONE: none */
     size_t lines; /* that are taken together here; 0: one that stands for itself */
     /* Once `known`: miss ratios of the levels without intervals, and line_order_of(). */
     double ratios[MACHINE_LEVELS_MAX], line_order;
@@ -33,6 +34,7 @@ struct next_line {
 
 struct search {
     struct model *model;
+    struct loading_code *loading; /* NULL: exact */
     const struct access_costs *costs;
     bool grows; /* containers do, and what they do for it is told apart */
     struct contended_bursts *contended;

@@ -54,6 +54,55 @@ static char *remedy_few_members(const struct access_evidence *evidence, const ch
                          evidence->element_used, evidence->element_bytes, object);
 }
 
+static char *remedy_indexed(const struct access_evidence *evidence, const char *object)
+{
+    if (evidence->index_object == NULL)
+        return format_string("renumber or sort so that neighbouring turns use neighbouring "
+                             "elements of %s (reverse Cuthill-McKee for meshes and sparse "
+                             "matrices, space-filling order for particles)",
+                             object);
+    return format_string(
+        "renumber or sort so that neighbours in %s lead to neighbours in %s (meshes, "
+        "graphs: reverse Cuthill-McKee; particles: by cell; look-ups: partition "
+        "them by hash, or issue several at a time with prefetches)",
+        evidence->index_object, object);
+}
+
+/* Elements of a machine word are as small as they get. */
+static const uint64_t word_bytes = 8;
+
+/* Addresses that no loaded value makes, in no order: searches by halves, and numbers drawn at
+ * random. */
+static char *remedy_anywhere(const struct access_evidence *evidence, const char *object)
+{
+    bool searched = evidence->traced && evidence->computed >= EVIDENCE_COMPUTED;
+    bool large = evidence->element_bytes > word_bytes;
+
+    return format_string("partition or sort the look-ups and insertions in %s, or issue several "
+                         "at a time with prefetches;%s%s huge pages",
+                         object,
+                         searched ? " a binary search: keep what it asks first together (Eytzinger "
+                                    "or B-tree order);"
+                                  : "",
+                         large ? " make its elements smaller;" : "");
+}
+
+static char *remedy_linked(const struct access_evidence *evidence, const char *object)
+{
+    if (!evidence_is_of_nodes(evidence) || !evidence_is_led_from_elsewhere(evidence))
+        return format_string("keep the nodes of %s in an array or a pool, in the order in which "
+                             "they are visited (indexes instead of pointers); or a flat, sorted or "
+                             "hashed container; or prefetch the next node",
+                             object);
+    return format_string("keep the blocks of %s by value where the pointers to them are%s%s%s, in "
+                         "the order in which they are visited, or what is used of them "
+                         "beside the pointers (a key, a hash); or prefetch, for the next "
+                         "pointers are known",
+                         object, evidence->index_object != NULL ? " (" : "",
+                         evidence->index_object != NULL ? evidence->index_object : "",
+                         evidence->index_object != NULL ? ")" : "");
+}
+
 char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidence,
                      const char *object, const char *elsewhere)
 {
@@ -71,27 +120,11 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
     case PATTERN_FEW_MEMBERS:
         return remedy_few_members(evidence, object);
     case PATTERN_LINKED:
-        if (evidence_is_of_nodes(evidence) && evidence_is_led_from_elsewhere(evidence))
-            return format_string(
-                "keep the blocks of %s by value where the pointers to them are, in "
-                "the order in which they are visited, or what is used of them "
-                "beside the pointers (a key, a hash); or prefetch, for the next "
-                "pointers are known",
-                object);
-        return format_string("keep the nodes of %s in an array or a pool, in the order in which "
-                             "they are visited (indexes instead of pointers); or a flat, sorted or "
-                             "hashed container; or prefetch the next node",
-                             object);
+        return remedy_linked(evidence, object);
     case PATTERN_INDEXED:
-        return format_string("renumber or sort so that neighbouring turns use neighbouring "
-                             "elements of %s (reverse Cuthill-McKee for meshes and sparse "
-                             "matrices, space-filling order for particles)",
-                             object);
+        return remedy_indexed(evidence, object);
     case PATTERN_ANYWHERE:
-        return format_string(
-            "partition or sort the look-ups and insertions in %s, or issue several "
-            "at a time with prefetches; make its elements smaller; huge pages",
-            object);
+        return remedy_anywhere(evidence, object);
     case PATTERN_FALSE_SHARING:
         return format_string("part them: %c%s", tolower((unsigned char)*elsewhere), elsewhere + 1);
     case PATTERN_TRUE_SHARING:
@@ -196,6 +229,19 @@ static char *reason_of_places(const struct access_evidence *evidence, const char
     return text;
 }
 
+static char *reason_of_indexes(const struct access_evidence *evidence)
+{
+    char *how, *text;
+
+    if (evidence->index_object == NULL)
+        return reason_of_places(evidence, "at indexes that are loaded, anywhere in");
+    how = format_string("at indexes that come from %s (%s), anywhere in", evidence->index_object,
+                        evidence->index_line);
+    text = reason_of_places(evidence, how);
+    free(how);
+    return text;
+}
+
 /* Fewer loads say little of where lines come from. */
 static const double timed_min = 16;
 
@@ -237,8 +283,7 @@ char *pattern_reason(enum pattern pattern, const struct access_evidence *evidenc
                 : reason_of_places(evidence, "each place read from the one before, anywhere in"),
             evidence);
     case PATTERN_INDEXED:
-        return with_source(reason_of_places(evidence, "at indexes that are loaded, anywhere in"),
-                           evidence);
+        return with_source(reason_of_indexes(evidence), evidence);
     case PATTERN_ANYWHERE:
         return with_source(reason_of_places(evidence, "in no order, anywhere in"), evidence);
     default:

@@ -171,8 +171,10 @@ void section_lines(struct model *model, struct document *document)
     ranking = model_rank(model, &model->by_line);
     text = format_string("Part of all misses, most at %s first",
                          level_name(model, document, model_focus_level(model)));
-    table =
-        document_table(document, "lines", text, basis_text(model, document, ""), columns, count);
+    table = document_table(
+        document, "lines", text,
+        basis_text(model, document, times != NULL ? "; CPU time: where bursts began" : ""), columns,
+        count);
     free(text);
     for (size_t i = 0; i < ranking->count; i++) {
         uint32_t line = ranking->items[i].group;

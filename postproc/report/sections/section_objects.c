@@ -24,7 +24,7 @@ static const struct column before[] = {
      .heading = "accesses\n%",
      .interval = INTERVAL_SUFFIXED,
      .optional = true},
-    {.key = "time_share", .heading = "CPU time\n%", .interval = INTERVAL_SUFFIXED},
+    {.key = "time_share", .heading = "modelled\ntime %", .interval = INTERVAL_SUFFIXED},
 };
 
 static const struct column after[] = {
@@ -125,7 +125,10 @@ void section_objects(struct model *model, struct document *document)
     title = format_string("Most misses at %s first",
                           level_name(model, document, model_focus_level(model)));
     table = document_table(document, "objects", title,
-                           basis_text(model, document, "; miss: misses per access of the object"),
+                           basis_text(model, document,
+                                      times != NULL ? "; miss: misses per access of the object; "
+                                                      "time: what its accesses take"
+                                                    : "; miss: misses per access of the object"),
                            columns, count);
     free(title);
     for (size_t i = 0; i < ranking->count; i++)
