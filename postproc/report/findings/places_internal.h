@@ -11,9 +11,9 @@
 struct candidate {
     uint32_t line, object;
     double accesses, width_sum, load_sum, small_sum, crowded_sum;
-    bool growing; /* in containers that grow */
+    bool growing;     /* in containers that grow */
     uint32_t indexes; /* candidate that may be its indexes, by its line; GROUP_NONE: none */
-    size_t lines; /* that are taken together here; 0: one that stands for itself */
+    size_t lines;     /* that are taken together here; 0: one that stands for itself */
     /* Once `known`: miss ratios of the levels without intervals, and line_order_of(). */
     double ratios[MACHINE_LEVELS_MAX], line_order;
     bool known;
