@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One replicate of what becomes of open lines: see open_lines.c. */
+/* One replicate of when open lines are used next: see open_lines.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,174 +221,6 @@ static void estimate_strata(const struct open_lines *open, struct replicate *rep
     fate->first[analysis->stratum_count] = count;
 }
 
-/* Resolved probes of one stratum in one cell, per probe of `all`: the integral of the share that
- * neither their thread nor another one has used again. */
-static void add_resolved_area(const double times[PROBE_TIME_BINS], double all, double dilation,
-                              const float alone[SHORT_POINTS], double area[PACE_POINTS])
-{
-    double own[PACE_POINTS] = {0}, sum = 0;
-
-    pace_add_times(times, all, dilation, own);
-    for (size_t k = 1; k < PACE_POINTS; k++) {
-        size_t last = SHORT_POINTS - 1, before = k - 1 < last ? k - 1 : last;
-
-        sum += (own[k] - own[k - 1]) * (double)(alone[before] + alone[k < last ? k : last]) / 2;
-        area[k] += sum;
-    }
-}
-
-/* The same of all strata. Adds to the replicate's pace. */
-static void estimate_resolved(const struct open_lines *open, struct replicate *replicate,
-                              const struct fate *fate, const double *probes)
-{
-    const struct analysis *analysis = open->analysis;
-    size_t cells = analysis->cell_count, strata = analysis->stratum_count;
-    double *times = replicate->per_stratum;
-
-    memset(times, 0, cells * strata * PROBE_TIME_BINS * sizeof *times);
-    for (size_t i = 0; i < open->resolved_count; i++) {
-        const struct resolved_count *entry = &open->resolved[i];
-        const struct analysed_burst *burst = &analysis->bursts[entry->burst];
-
-        times[(burst->cell * strata + entry->stratum) * PROBE_TIME_BINS + entry->bin] +=
-            burst->weight * replicate->factors[entry->burst] * entry->count;
-    }
-    for (size_t c = 0; c < cells; c++)
-        for (size_t g = 0; g < strata && probes[c] > 0; g++)
-            add_resolved_area(times + (c * strata + g) * PROBE_TIME_BINS, probes[c],
-                              open->dilation[c], fate->alone + g * SHORT_POINTS,
-                              replicate->pace + c * PACE_POINTS);
-}
-
-/* G of each cell: probes that are resolved, and open ones by their strata. */
-static void estimate_pace(const struct open_lines *open, struct replicate *replicate,
-                          const struct fate *fate)
-{
-    const struct analysis *analysis = open->analysis;
-    size_t cells = analysis->cell_count, strata = analysis->stratum_count;
-    double *times = replicate->per_cell, *probes = times + cells * PROBE_TIME_BINS;
-    double *opens = probes + cells, all = 0;
-
-    memset(replicate->per_cell, 0,
-           cells * (PROBE_TIME_BINS + 1 + strata) * sizeof *replicate->per_cell);
-    memset(replicate->pace, 0, cells * PACE_POINTS * sizeof *replicate->pace);
-    memset(replicate->shared, 0, PACE_POINTS * sizeof *replicate->shared);
-    for (uint32_t i = 0; i < analysis->burst_count; i++) {
-        const struct analysed_burst *burst = &analysis->bursts[i];
-        double weight = burst->weight * replicate->factors[i];
-
-        probes[burst->cell] += weight * burst->touches;
-        for (unsigned bin = 0; bin < PROBE_TIME_BINS; bin++)
-            times[burst->cell * PROBE_TIME_BINS + bin] +=
-                weight * (double)open->times[(size_t)i * PROBE_TIME_BINS + bin];
-    }
-    for (size_t i = 0; i < open->open_count; i++) {
-        const struct open_count *entry = &open->opens[i];
-        const struct analysed_burst *burst = &analysis->bursts[entry->burst];
-
-        opens[burst->cell * strata + entry->stratum] +=
-            burst->weight * replicate->factors[entry->burst] * entry->count;
-    }
-    for (size_t c = 0; c < cells; c++) {
-        double *pace = replicate->pace + c * PACE_POINTS;
-
-        if (!(probes[c] > 0))
-            continue;
-        if (!fate->alone)
-            pace_add_times(times + c * PROBE_TIME_BINS, probes[c], open->dilation[c], pace);
-        for (size_t g = 0; g < strata; g++)
-            for (size_t k = 0; k < PACE_POINTS && opens[c * strata + g] > 0; k++)
-                pace[k] +=
-                    opens[c * strata + g] / probes[c] * replicate->areas[g * PACE_POINTS + k];
-        all += probes[c];
-    }
-    if (fate->alone)
-        estimate_resolved(open, replicate, fate, probes);
-    for (size_t c = 0; c < cells && all > 0; c++)
-        for (size_t k = 0; k < PACE_POINTS; k++)
-            replicate->shared[k] += probes[c] / all * replicate->pace[c * PACE_POINTS + k];
-}
-
-/* P(not invalidated) within a time; validities: n steps of which the masses are summed up. */
-static double valid_for(const struct open_lines *open, const struct replicate *replicate, size_t n,
-                        double time)
-{
-    bool one_visit = replicate->assumption == ASSUME_ONE_VISIT;
-    size_t low = 0, high = n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (replicate->validities[middle].time < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    double lost = low ? replicate->validities[low - 1].mass : 0;
-    return fmax(0, 1 - (one_visit ? open->visits_per_store * lost : lost));
-}
-
-static void sum_up(struct open_step *steps, size_t n)
-{
-    for (size_t k = 1; k < n; k++)
-        steps[k].mass += steps[k - 1].mass;
-}
-
-/*
- * Stores of other threads come to lines at random, so they take as long from any moment on: of
- * each use counts all the time since the one before, whether or not the burst had seen it.
- */
-static void set_validity(const struct open_lines *open, const struct replicate *replicate, size_t n,
-                         uint32_t stratum, struct fate *fate)
-{
-    float *valid = fate->valid + (size_t)stratum * SHORT_POINTS;
-
-    for (size_t point = 0; point < SHORT_POINTS; point++)
-        valid[point] = (float)valid_for(open, replicate, n, pace_time(point));
-    for (size_t i = fate->first[stratum]; i < fate->first[stratum + 1]; i++)
-        fate->outcomes[i].valid = (float)valid_for(open, replicate, n, fate->outcomes[i].time);
-}
-
-static size_t covered_watches(const struct replicate *replicate, const struct stratum *stratum)
-{
-    size_t covered = 0;
-
-    for (size_t i = stratum->first; i < stratum->first + stratum->count; i++)
-        covered += replicate->covered[i] > 0;
-    return covered;
-}
-
-/* Strata in which few were watched for stores of others share what all of these saw. */
-static void estimate_validity(const struct open_lines *open, struct replicate *replicate,
-                              struct fate *fate)
-{
-    const struct analysis *analysis = open->analysis;
-    const struct order *order = &open->stores;
-    struct open_rest rest;
-    size_t n;
-
-    fate->valid = allocate(analysis->stratum_count * SHORT_POINTS + 1, sizeof *fate->valid);
-    for (uint32_t g = 0; g < analysis->stratum_count; g++) {
-        const struct stratum *stratum = &analysis->strata[g];
-        bool own = covered_watches(replicate, stratum) >= OWN_HAZARD_MIN;
-
-        for (size_t i = stratum->first; i < stratum->first + stratum->count; i++)
-            replicate->pooled[i] = own ? 0 : replicate->covered[i];
-        if (!own)
-            continue;
-        n = open_survival(order->watches + stratum->first, order->by_exit + stratum->first,
-                          stratum->count, replicate->covered + stratum->first, NULL, 0,
-                          replicate->validities, &rest);
-        sum_up(replicate->validities, n);
-        set_validity(open, replicate, n, g, fate);
-    }
-    n = open_survival(order->watches, open->all_by_store, analysis->watch_count, replicate->pooled,
-                      NULL, 0, replicate->validities, &rest);
-    sum_up(replicate->validities, n);
-    for (uint32_t g = 0; g < analysis->stratum_count; g++)
-        if (covered_watches(replicate, &analysis->strata[g]) < OWN_HAZARD_MIN)
-            set_validity(open, replicate, n, g, fate);
-}
-
 /* A step of a stratum: of one of its watches, or of somebody else's visit. */
 static struct outcome outcome_of(const struct open_lines *open, const struct replicate *replicate,
                                  uint32_t stratum, size_t number)
@@ -437,7 +269,7 @@ void open_lines_estimate(const struct open_lines *open, struct replicate *replic
     fate->unseen = allocate(strata + 1, sizeof *fate->unseen);
     weigh(open, replicate);
     estimate_strata(open, replicate, fate);
-    estimate_pace(open, replicate, fate);
+    open_pace_estimate(open, replicate, fate);
     fate->outcomes = allocate(fate->first[strata] + 1, sizeof *fate->outcomes);
     for (uint32_t g = 0; g < strata; g++) {
         for (size_t k = fate->first[g]; k < fate->first[g + 1]; k++)
@@ -445,7 +277,7 @@ void open_lines_estimate(const struct open_lines *open, struct replicate *replic
         fate->unseen[g].lost_distance = distance_at_lost(open, replicate, g, fate->unseen[g].lost);
     }
     if (analysis->invalidations_seen)
-        estimate_validity(open, replicate, fate);
+        open_validity_estimate(open, replicate, fate);
 }
 
 void replicate_free(struct replicate *replicate)

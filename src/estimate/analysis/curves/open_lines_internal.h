@@ -141,4 +141,17 @@ void replicate_allocate(const struct analysis *, struct replicate *);
 void replicate_free(struct replicate *);
 void open_lines_estimate(const struct open_lines *, struct replicate *, struct fate *);
 
+/* open_pace.c: G of each cell, from probes that are resolved and, by the replicate's areas, from
+ * open ones of each stratum. Reads the replicate's factors and fate->alone; sets its pace and
+ * shared. */
+void open_pace_estimate(const struct open_lines *, struct replicate *, const struct fate *);
+
+/*
+ * open_validity.c: the share of lines that no other thread has stored to, at the uses that
+ * fate->outcomes tells and at the points of the grid up to SHORT_POINTS. Strata in which few were
+ * watched for stores of others share what all of these saw. Reads the replicate's covered weights;
+ * allocates fate->valid and sets the outcomes' valid.
+ */
+void open_validity_estimate(const struct open_lines *, struct replicate *, struct fate *);
+
 #endif
