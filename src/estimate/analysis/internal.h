@@ -181,6 +181,11 @@ struct analysis {
 bool analysis_is_of(const struct analysis *, const struct profile *const *profiles,
                     size_t profile_count);
 
+/* basis.c: sets exact, simulated_cores, run_line_size, line_size and size_index by options and
+ * profiles, which are there. False, with one line in message, when the profiles do not go together
+ * or do not hold what was asked for. */
+bool analysis_choose_basis(struct analysis *, char *message, size_t size);
+
 /* bursts.c: fills rates, bursts, probes, counts, threads. */
 void analysis_list_bursts(struct analysis *);
 void analysis_free_listing(struct analysis *);
