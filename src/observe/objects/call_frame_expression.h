@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The byte level of call frame information: integers, and expressions evaluated symbolically.
- * Internal to call_frame.c. Signal-safe.
+ * Internal to call_frame*.c. Signal-safe.
  */
 #ifndef REUSE_OBJECTS_CALL_FRAME_EXPRESSION_H
 #define REUSE_OBJECTS_CALL_FRAME_EXPRESSION_H
