@@ -233,7 +233,8 @@ static void decode_instruction(struct emitter *e)
 {
     if (e->instruction->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED)
         emit_stop(e, INTERPRETER_UNKNOWN);
-    else if (!x86_decode_control(e) && !x86_decode_integer(e) && !x86_decode_special(e) &&
+    else if (!x86_decode_control(e) && !x86_decode_integer(e) && !x86_decode_stack(e) &&
+             !x86_decode_exchange(e) && !x86_decode_bits(e) && !x86_decode_special(e) &&
              !x86_decode_vector(e) && !x86_decode_stub(e))
         x86_decode_unmodelled(e);
 }

@@ -43,6 +43,9 @@ void x86_decode_block(struct block *block, uint64_t ip, const uint8_t *code, siz
 
 /* One instruction; each returns false if the instruction is not its business (nothing emitted). */
 bool x86_decode_integer(struct emitter *);
+bool x86_decode_stack(struct emitter *);
+bool x86_decode_exchange(struct emitter *);
+bool x86_decode_bits(struct emitter *);
 bool x86_decode_special(struct emitter *);
 bool x86_decode_control(struct emitter *);
 bool x86_decode_vector(struct emitter *);
