@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See output.h. Lock order: a guest thread's lock, then `lock`. */
+/* See output.h. */
 #include "output.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,16 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "heap.h"
 #include "histograms.h"
 #include "locality.h"
 #include "modules.h"
-#include "output_file.h"
+#include "output_profile.h"
 #include "output_run.h"
 #include "partition_groups.h"
 #include "partitions.h"
@@ -37,101 +31,11 @@
 static const uint64_t second_ns = 1000000000;
 
 static const struct settings *settings;
-static uint64_t start_ns; /* CLOCK_MONOTONIC */
-
-/* Everything from here to the next blank line is under `lock`. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct profile_writer writer;
-static unsigned char *buffer;
-static char path[OPTIONS_OUTPUT_MAX];
-static bool created, failed;
-static bool forked; /* this process is a forked child */
-static bool silent; /* a forked child that is not profiled */
-static uint32_t modules_written;
+static uint32_t modules_written; /* within a writing */
 
 /* One snapshot at a time; next_snapshot_ns is read without it. */
 static pthread_mutex_t snapshot_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t next_snapshot_ns;
-
-static uint64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* Says once why there will be no profile. Under lock. */
-static void give_up(const char *what, int error)
-{
-    if (!failed)
-        say("%s %s: %s; no profile is written", what, path, strerror(error));
-    failed = true;
-}
-
-/* Creates the file with everything that is known from the start. Under lock. */
-static int create_file(void)
-{
-    char reason[OPTIONS_MESSAGE_MAX];
-    if (!output_run_path(&settings->options, path, sizeof path, reason, sizeof reason)) {
-        if (!failed)
-            say("output pattern: %s; no profile is written", reason);
-        failed = true;
-        return -1;
-    }
-    if (buffer == NULL)
-        buffer = malloc(PROFILE_WRITER_BUFFER);
-    /* Who was in this process, or its parent, before may have written under that name. */
-    bool first = !forked && settings->generation == 0;
-    size_t length = strlen(path);
-    int descriptor = -1;
-    errno = ENOMEM;
-    if (buffer != NULL)
-        descriptor = output_file_create(path, first);
-    for (unsigned i = 0; descriptor < 0 && errno == EEXIST && i < 1000; i++) {
-        snprintf(path + length, sizeof path - length, i == 0 ? ".%d" : ".%d.%u", (int)getpid(), i);
-        descriptor = output_file_create(path, false);
-    }
-    if (descriptor < 0) {
-        give_up("cannot create", errno);
-        return -1;
-    }
-    profile_writer_open(&writer, descriptor, buffer, UINT64_MAX);
-    output_run_write(&writer, settings, start_ns);
-    created = true;
-    return descriptor;
-}
-
-/* Takes the lock and opens the file. False, without the lock, when there is none to write to. */
-static bool begin(void)
-{
-    pthread_mutex_lock(&lock);
-    int descriptor = -1;
-    if (!failed && !silent)
-        descriptor =
-            created ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY) : create_file();
-    if (descriptor < 0) {
-        if (!failed && !silent)
-            give_up("cannot write to", errno);
-        pthread_mutex_unlock(&lock);
-        return false;
-    }
-    (void)profile_writer_set_descriptor(&writer, descriptor);
-    return true;
-}
-
-static void end(void)
-{
-    if (!profile_writer_flush(&writer, monotonic_ns()))
-        give_up("cannot write to", writer.error);
-    close(writer.descriptor);
-    pthread_mutex_unlock(&lock);
-}
-
-static void append(enum record_type type, const void *fixed, size_t size, const char *text)
-{
-    profile_writer_append(&writer, type, fixed, size, text, text != NULL ? strlen(text) + 1 : 0,
-                          monotonic_ns());
-}
 
 static void write_new_modules(void)
 {
@@ -150,7 +54,7 @@ static void write_new_modules(void)
                                        .end = module->end,
                                        .monotonic_ns = module->loaded_ns};
         memcpy(record.build_id, module->image.build_id, sizeof record.build_id);
-        append(RECORD_MODULE, &record, sizeof record, module->path);
+        output_append(RECORD_MODULE, &record, sizeof record, module->path);
         modules_written++;
     }
 }
@@ -161,7 +65,7 @@ static void write_unloaded_modules(void)
         struct record_module_end record = {.module_id = module->module_id,
                                            .monotonic_ns = module->unloaded_ns};
         if (module->unloaded_ns != 0)
-            append(RECORD_MODULE_END, &record, sizeof record, NULL);
+            output_append(RECORD_MODULE_END, &record, sizeof record, NULL);
     }
 }
 
@@ -180,30 +84,31 @@ static void announce(struct guest_thread *thread)
         snprintf(record.name, sizeof record.name, "%s", slash != NULL ? slash + 1 : program);
     else
         memcpy(record.name, thread->name, sizeof record.name);
-    append(RECORD_THREAD, &record, sizeof record, NULL);
+    output_append(RECORD_THREAD, &record, sizeof record, NULL);
     thread->announced = true;
 }
 
 /* From the end of a thread, under its lock: its last word. */
 static void write_thread(struct guest_thread *thread, const struct locality_histograms *histograms)
 {
-    if (!begin())
+    struct profile_writer *writer = output_begin();
+    if (writer == NULL)
         return;
     announce(thread);
-    histograms_write(&writer, SCOPE_THREAD, thread->thread_id, histograms, monotonic_ns());
-    end();
+    histograms_write(writer, SCOPE_THREAD, thread->thread_id, histograms, output_now_ns());
+    output_end();
 }
 
 static void write_thread_end(struct guest_thread *thread,
                              const struct locality_histograms *histograms)
 {
     write_thread(thread, histograms);
-    if (!begin())
+    if (output_begin() == NULL)
         return;
     struct record_thread_end record = {
-        .thread_id = thread->thread_id, .monotonic_ns = monotonic_ns(), .app_ns = thread->cpu_ns};
-    append(RECORD_THREAD_END, &record, sizeof record, NULL);
-    end();
+        .thread_id = thread->thread_id, .monotonic_ns = output_now_ns(), .app_ns = thread->cpu_ns};
+    output_append(RECORD_THREAD_END, &record, sizeof record, NULL);
+    output_end();
 }
 
 /* What simulated hardware has recorded: after everything that the records refer to. */
@@ -217,20 +122,21 @@ static void write_simulated(bool finishing)
         pthread_mutex_lock(&thread->lock);
         if (finishing && !thread->ended)
             simulate_end(thread);
-        if (!thread->announced && begin()) {
+        if (!thread->announced && output_begin() != NULL) {
             announce(thread);
-            end();
+            output_end();
         }
         simulate_collect(thread, &collected);
         pthread_mutex_unlock(&thread->lock);
     }
     simulate_collect_shared(&collected, finishing);
-    if (begin()) {
-        uint64_t now = monotonic_ns();
+    struct profile_writer *writer = output_begin();
+    if (writer != NULL) {
+        uint64_t now = output_now_ns();
         write_new_modules();
-        heap_write(&writer, now);
-        recorder_write(&collected, &writer, now);
-        end();
+        heap_write(writer, now);
+        recorder_write(&collected, writer, now);
+        output_end();
     }
     recorder_free(&collected);
 }
@@ -258,22 +164,23 @@ static void snapshot(bool all)
             }
             pthread_mutex_unlock(&thread->lock);
         }
-        if (begin()) {
-            uint64_t now = monotonic_ns();
+        struct profile_writer *writer = output_begin();
+        if (writer != NULL) {
+            uint64_t now = output_now_ns();
             write_new_modules();
-            heap_write(&writer, now);
+            heap_write(writer, now);
             if (all)
                 write_unloaded_modules();
-            histograms_write(&writer, SCOPE_PROCESS, 0, total, now);
-            partition_sums_write(partitions, &writer, &counts, now);
-            shared_cache_write(&writer, all, now);
-            sharing_write(&writer, all, now);
-            process_sharing_write(&writer, now);
-            regions_write(&writer, now);
-            histograms_write_by(&writer, SCOPE_REGION, &counts, now);
-            histograms_write_by(&writer, SCOPE_OBJECT, &counts, now);
-            histograms_write_by(&writer, SCOPE_LINE, &counts, now);
-            end();
+            histograms_write(writer, SCOPE_PROCESS, 0, total, now);
+            partition_sums_write(partitions, writer, &counts, now);
+            shared_cache_write(writer, all, now);
+            sharing_write(writer, all, now);
+            process_sharing_write(writer, now);
+            regions_write(writer, now);
+            histograms_write_by(writer, SCOPE_REGION, &counts, now);
+            histograms_write_by(writer, SCOPE_OBJECT, &counts, now);
+            histograms_write_by(writer, SCOPE_LINE, &counts, now);
+            output_end();
         }
     }
     if (counted)
@@ -287,8 +194,8 @@ static void snapshot(bool all)
 void output_start(const struct settings *given)
 {
     settings = given;
-    start_ns = monotonic_ns();
-    next_snapshot_ns = start_ns + 2 * second_ns;
+    output_profile_start(given);
+    next_snapshot_ns = output_start_ns() + 2 * second_ns;
     locality_thread_done = write_thread_end;
     stream_after_batch = output_when_due;
 }
@@ -306,7 +213,7 @@ void output_snapshot(void)
  */
 void output_when_due(struct guest_thread *thread)
 {
-    uint64_t now = monotonic_ns();
+    uint64_t now = output_now_ns();
     if (simulate_is_due(thread) && pthread_mutex_trylock(&snapshot_lock) == 0) {
         write_simulated(false);
         pthread_mutex_unlock(&snapshot_lock);
@@ -315,8 +222,8 @@ void output_when_due(struct guest_thread *thread)
         pthread_mutex_trylock(&snapshot_lock) != 0)
         return;
     snapshot(false);
-    uint64_t elapsed = monotonic_ns() - start_ns;
-    __atomic_store_n(&next_snapshot_ns, start_ns + 2 * elapsed, __ATOMIC_RELAXED);
+    uint64_t elapsed = output_now_ns() - output_start_ns();
+    __atomic_store_n(&next_snapshot_ns, output_start_ns() + 2 * elapsed, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&snapshot_lock);
 }
 
@@ -329,11 +236,11 @@ void output_note(const char *format, ...)
     va_end(arguments);
     if (!settings->options.quiet)
         say("%s", text);
-    if (!begin())
+    if (output_begin() == NULL)
         return;
     struct record_note record = {.severity = NOTE_WARNING};
-    append(RECORD_NOTE, &record, sizeof record, text);
-    end();
+    output_append(RECORD_NOTE, &record, sizeof record, text);
+    output_end();
 }
 
 /* What a sample of the lines is worth, at 95 %. */
@@ -341,7 +248,7 @@ static void note_error(const struct locality_histograms *total)
 {
     char text[256];
     double accesses = (double)total->accesses[0];
-    if (locality_rate() == 1 || accesses <= 0 || !begin())
+    if (locality_rate() == 1 || accesses <= 0 || output_begin() == NULL)
         return;
     snprintf(text, sizeof text,
              "Only 1 in %" PRIu32 " lines was followed: shares of accesses are good to %.2f "
@@ -349,8 +256,8 @@ static void note_error(const struct locality_histograms *total)
              locality_rate(), 196 * sqrt(total->share_error2) / accesses,
              196 * sqrt(total->lines_error2) / accesses);
     struct record_note record = {.severity = NOTE_INFORMATION};
-    append(RECORD_NOTE, &record, sizeof record, text);
-    end();
+    output_append(RECORD_NOTE, &record, sizeof record, text);
+    output_end();
 }
 
 /* Threads that end with the process have no end of their own. */
@@ -361,14 +268,14 @@ static void write_ends_of_live_threads(void)
         /* The clock of a thread of this process by its number: clock_getcpuclockid(3). */
         clockid_t clock = (clockid_t)(~(unsigned)thread->tid << 3 | 6);
         struct timespec cpu;
-        if (thread->ended || clock_gettime(clock, &cpu) != 0 || !begin())
+        if (thread->ended || clock_gettime(clock, &cpu) != 0 || output_begin() == NULL)
             continue;
         struct record_thread_end record = {.thread_id = thread->thread_id,
-                                           .monotonic_ns = monotonic_ns(),
+                                           .monotonic_ns = output_now_ns(),
                                            .app_ns = (uint64_t)cpu.tv_sec * 1000000000u +
                                                      (uint64_t)cpu.tv_nsec};
-        append(RECORD_THREAD_END, &record, sizeof record, NULL);
-        end();
+        output_append(RECORD_THREAD_END, &record, sizeof record, NULL);
+        output_end();
     }
 }
 
@@ -402,17 +309,20 @@ static void finish(int exit_status)
     }
     free(total);
     write_ends_of_live_threads();
-    if (begin()) {
-        uint64_t now = monotonic_ns();
-        struct record_end record = {
-            .monotonic_ns = now, .wall_ns = now - start_ns, .exit_status = (uint32_t)exit_status};
-        append(RECORD_END, &record, sizeof record, NULL);
-        end();
-        if (!failed && !settings->options.quiet && (!forked || settings->options.verbose))
+    if (output_begin() != NULL) {
+        uint64_t now = output_now_ns();
+        struct record_end record = {.monotonic_ns = now,
+                                    .wall_ns = now - output_start_ns(),
+                                    .exit_status = (uint32_t)exit_status};
+        output_append(RECORD_END, &record, sizeof record, NULL);
+        output_end();
+        const char *path = output_profile_path();
+        if (path != NULL && !settings->options.quiet &&
+            (!output_profile_is_of_child() || settings->options.verbose))
             say("%" PRIu64 " accesses of %" PRIu64
                 " thread%s in %.1f s -> %s; see it with: reuse-report %s",
                 accesses, threads, threads == 1 ? "" : "s",
-                (double)(now - start_ns) / (double)second_ns, path, path);
+                (double)(now - output_start_ns()) / (double)second_ns, path, path);
         if (settings->options.verbose)
             say("analysis took %.1f MB for %" PRIu64 " distinct lines, summed over the threads",
                 (double)bytes / 1e6, lines);
@@ -434,7 +344,7 @@ static void drain_all(void)
 
 void output_before_exec(void)
 {
-    if (!forked || created) {
+    if (!output_profile_is_of_child() || output_profile_is_created()) {
         drain_all();
         finish(0);
     }
@@ -451,14 +361,9 @@ void output_killed(int number)
 
 void output_after_fork(bool go_on)
 {
-    pthread_mutex_init(&lock, NULL);
     pthread_mutex_init(&snapshot_lock, NULL);
-    created = false;
-    failed = false;
-    forked = true;
     say_after_fork();
-    silent = !go_on;
+    output_profile_after_fork(!go_on);
     modules_written = 0;
-    start_ns = monotonic_ns();
-    next_snapshot_ns = start_ns + 2 * second_ns;
+    next_snapshot_ns = output_start_ns() + 2 * second_ns;
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes what the consumers have counted into the profile file.
- *
- * The guest shares our descriptors and may close or reuse any number, so the file is opened for
- * each writing and closed after it. Everything is written again, with higher counts, from time to
- * time: a guest that is killed leaves a readable profile.
+ * Writes what the consumers have counted into the profile file (output_profile.h). Everything is
+ * written again, with higher counts, from time to time: a guest that is killed leaves a readable
+ * profile.
  */
 #ifndef REUSE_EXACT_OUTPUT_H
 #define REUSE_EXACT_OUTPUT_H
