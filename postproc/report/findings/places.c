@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-
+/* Which places may take most time, and what their accesses do. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,6 @@
 #include "report/findings/line_order.h"
 #include "report/findings/modelled_pace.h"
 #include "report/findings/places_internal.h"
-#include "report/findings/resampled.h"
 #include "report/findings/timed_evidence.h"
 #include "report/model/next_uses.h"
 #include "report/model/object_labels.h"
@@ -19,9 +18,6 @@
 
 /* A line of source with fewer accesses takes little time, whatever they cost. */
 static const double accesses_min = 0.0005;
-
-/* Two places whose bursts are as often the same ones as this are in one loop. */
-static const double one_loop = 0.5;
 
 /* Less of the modelled time than this cannot add up to a finding. */
 static const double time_min = 0.005;
@@ -36,8 +32,8 @@ static double mean_width(const struct search *search, const struct candidate *ca
     return candidate->accesses > 0 ? candidate->width_sum / candidate->accesses : 0;
 }
 
-static bool looks_in_order(const struct search *search, double line_order, double width,
-                           double visits)
+bool places_look_in_order(const struct search *search, double line_order, double width,
+                          double visits)
 {
     struct access_evidence evidence = {.width = width,
                                        .visits = visits,
@@ -51,8 +47,8 @@ static bool is_in_order(const struct search *search, uint32_t group)
 {
     const struct candidate *candidate = &search->candidates.items[group];
 
-    return looks_in_order(search, candidate->line_order, mean_width(search, candidate),
-                          candidate->ratios[0]);
+    return places_look_in_order(search, candidate->line_order, mean_width(search, candidate),
+                                candidate->ratios[0]);
 }
 
 /* Evaluates those of the groups that have not been; all at once, for that is one walk over the
@@ -113,118 +109,6 @@ static void describe_object(const struct search *search, uint32_t object,
     evidence->blocks = (double)data->blocks;
     evidence->touched_bytes =
         fmin(data_object_extent(data), analysis_footprint(search->model->analysis));
-}
-
-/* Part of the bursts with members of one subset that have members of the other. */
-static double bursts_in_common(const struct model *model, struct subset a, struct subset b)
-{
-    size_t k = 0, common = 0, all = 0;
-    uint32_t last = GROUP_NONE;
-
-    for (size_t i = 0; i < a.member_count; i++) {
-        uint32_t burst = analysis_probe(model->analysis, a.members[i], NULL)->burst;
-
-        if (burst == last)
-            continue;
-        last = burst;
-        all++;
-        while (k < b.member_count &&
-               analysis_probe(model->analysis, b.members[k], NULL)->burst < burst)
-            k++;
-        common += k < b.member_count &&
-                  analysis_probe(model->analysis, b.members[k], NULL)->burst == burst;
-    }
-    return all > 0 ? (double)common / (double)all : 0;
-}
-
-static bool is_line(const struct code_line *a, const struct code_line *b)
-{
-    return a->file == b->file && a->line == b->line && a->function == b->function;
-}
-
-static uint32_t number_of_line(const struct model *model, const struct code_line *line)
-{
-    for (size_t i = 0; i < model->lines.count; i++)
-        if (is_line(&model->lines.items[i], line))
-            return (uint32_t)i;
-    return GROUP_NONE;
-}
-
-/* Whether a line is in another loop than the group. */
-static bool is_in_other_loop(const struct search *search, uint32_t group, uint32_t line)
-{
-    const struct model *model = search->model;
-
-    return line == GROUP_NONE ||
-           (line != search->candidates.items[group].line &&
-            bursts_in_common(model, grouping_subset(&search->all, group),
-                             grouping_subset(&model->by_line, line)) < one_loop);
-}
-
-/* Whether a line that uses the group's data next is in another loop. Thousands of late uses are on
- * a few lines: what is found of one serves the next question on it. */
-static bool is_elsewhere(struct search *search, uint32_t group, const struct code_line *use)
-{
-    const struct line_key key = {use->file, use->function, use->line};
-    uint32_t number = intern_table_insert(search->line_keys, &key, sizeof(key));
-    struct next_line *next;
-
-    if (number == search->next_lines.count)
-        ARRAY_PUSH(&search->next_lines,
-                   ((struct next_line){number_of_line(search->model, use), GROUP_NONE, false}));
-    next = &search->next_lines.items[number];
-    if (next->group != group) {
-        next->group = group;
-        next->elsewhere = is_in_other_loop(search, group, next->line);
-    }
-    return next->elsewhere;
-}
-
-/* Where late reuses happen: in the place's own loop or elsewhere. */
-static void find_reuses(struct search *search, uint32_t group, struct access_place *place)
-{
-    struct next_uses uses;
-    double most = 0;
-
-    next_uses_of(search->model, &search->late, group, &uses);
-    place->evidence.late_reuses = uses.watched;
-    place->evidence.late_spread = uses.late_spread;
-    for (size_t i = 0; i < uses.count; i++) {
-        if (!is_elsewhere(search, group, &uses.uses[i].line))
-            continue;
-        place->evidence.reused_elsewhere += uses.uses[i].share;
-        if (uses.uses[i].share > most) {
-            most = uses.uses[i].share;
-            place->reused_at = uses.uses[i].line;
-        }
-    }
-}
-
-/* What the place's evidence carries, from the runs that resampling bursts makes. points: its curve
- * at the model's sizes. */
-static void judge(struct search *search, uint32_t group, const struct curve_point *points,
-                  struct access_place *place)
-{
-    struct model *model = search->model;
-    uint32_t count = analysis_resampled_count(model->analysis);
-    struct access_evidence *resampled = allocate_zeroed(count + 1, sizeof(*resampled));
-    late_use_list late = {0};
-    bool *elsewhere;
-    struct resampled_place of = {grouping_subset(&search->all, group), points, &late, NULL};
-
-    late_uses_of(model, &search->late, group, &late);
-    elsewhere = allocate_zeroed(late.count + 1, sizeof(*elsewhere));
-    for (size_t i = 0; i < late.count; i++) {
-        struct code_line line = late_use_line(model, &late.items[i]);
-
-        elsewhere[i] = is_elsewhere(search, group, &line);
-    }
-    of.elsewhere = elsewhere;
-    resample_evidence(model, search->costs, &of, &place->evidence, resampled);
-    place->verdict = verdict_of(&place->evidence, resampled, count);
-    free(elsewhere);
-    free(late.items);
-    free(resampled);
 }
 
 static bool is_untracked(const struct search *search, const struct candidate *candidate)
@@ -340,7 +224,7 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     layout_of_accesses(places, ANALYSIS_AS_OBSERVED, evidence);
     element_places_free(places);
     describe_indexes(search, group, place);
-    find_reuses(search, group, place);
+    places_find_reuses(search, group, place);
 }
 
 /* Of the candidates from `first` on, those that may take more than a little of all that is taken,
@@ -394,109 +278,6 @@ static struct valued *choose(struct search *search, size_t *count)
     return order;
 }
 
-/* Everything that the report is about, listed; the caller frees the list. */
-static struct subset list_all(const struct model *model, uint32_t **list)
-{
-    struct subset all = model_whole(model);
-    uint32_t *members = *list = allocate_zeroed(model->observations + 1, sizeof(*members));
-
-    for (size_t i = 0; i < model->observations; i++)
-        if (model->region == NULL || model->region[i] == 0)
-            members[all.member_count++] = (uint32_t)i;
-    all.members = members;
-    return all;
-}
-
-/* ns that misses add to an access, whatever it is: lines that follow each other, as far as that is
- * known of all of them together, cost less than others. */
-static struct estimate cost_of_whole(const struct search *search)
-{
-    struct model *model = search->model;
-    struct estimate in_order, scattered;
-    double visits = model->whole[model->level_size[0]].miss_ratio.value, width = 0, part = 0;
-    struct line_reach reach = {.waited = 1};
-
-    if (!model->exact) {
-        uint32_t *members = NULL;
-        struct subset all = list_all(model, &members);
-
-        part = line_order_of(model, all);
-        reach.waited = modelled_waiting(model, all);
-        free(members);
-    }
-    scattered = access_place_cost(model, search->costs, model->whole, reach);
-    reach.in_order = true;
-    in_order = access_place_cost(model, search->costs, model->whole, reach);
-    for (size_t i = 0; i < search->candidates.count; i++)
-        if (search->candidates.items[i].lines == 0)
-            width += search->candidates.items[i].width_sum / fmax(1, model->accesses.value);
-    part = part > 0 ? line_order_scattered(part) : !looks_in_order(search, 0, width, visits);
-    return (struct estimate){part * scattered.value + (1 - part) * in_order.value,
-                             part * scattered.lo + (1 - part) * in_order.lo,
-                             part * scattered.hi + (1 - part) * in_order.hi};
-}
-
-/* What all that was not examined costs: the misses of the whole less those of the places. */
-static struct estimate cost_of_rest(const struct search *search, const struct access_places *places,
-                                    const struct time_part *parts)
-{
-    const struct model *model = search->model;
-    double accesses = model->accesses.value, known = 0, all;
-    struct estimate whole = cost_of_whole(search);
-
-    for (size_t i = 0; i < places->items.count; i++) {
-        known += places->items.items[i].accesses * parts[i].cost_ns.value;
-        accesses -= places->items.items[i].accesses;
-    }
-    all = model->accesses.value;
-    if (!(accesses > 0.001 * all))
-        return (struct estimate){0, 0, 0};
-    return (struct estimate){fmax(0, all * whole.value - known) / accesses, 0,
-                             fmax(0, all * whole.hi - known) / accesses};
-}
-
-static enum time_kind kind_of(const struct access_evidence *evidence)
-{
-    if (evidence_is_crowded(evidence))
-        return TIME_CROWDED;
-    return evidence_is_in_order(evidence) ? TIME_IN_ORDER : TIME_SCATTERED;
-}
-
-/* curves: of each place, MODEL_SIZES_MAX points. */
-static void find_shares(struct search *search, const struct valued *chosen, struct time_part *parts,
-                        const struct curve_point *curves, struct access_places *places)
-{
-    struct model *model = search->model;
-    size_t count = places->items.count;
-    uint32_t *part_of = allocate_zeroed(search->candidates.count, sizeof(*part_of));
-    uint32_t *labels = allocate_zeroed(model->observations, sizeof(*labels));
-
-    for (size_t g = 0; g < search->candidates.count; g++)
-        part_of[g] = (uint32_t)count;
-    for (size_t i = 0; i < count; i++)
-        part_of[chosen[i].number] = (uint32_t)i;
-    for (size_t i = 0; i < count; i++)
-        parts[i].kind = kind_of(&places->items.items[i].evidence);
-    /* Of many places: as cheap as if they were. */
-    parts[count].kind = TIME_IN_ORDER;
-    parts[count].cost_ns = cost_of_rest(search, places, parts);
-    for (size_t i = 0; i < model->observations; i++)
-        labels[i] = search->all.labels[i] == GROUP_NONE ? (uint32_t)GROUP_NONE
-                                                        : part_of[search->all.labels[i]];
-    places->time = burst_time_shares(model, labels, parts, count + 1, search->costs->hit_ns, false,
-                                     search->contended);
-    for (size_t i = 0; i < count; i++) {
-        places->items.items[i].evidence.time = parts[i].share;
-        places->items.items[i].evidence.bursts =
-            model->exact ? (size_t)EVIDENCE_BURSTS_MIN : parts[i].bursts;
-        places->items.items[i].verdict = verdict_of(&places->items.items[i].evidence, NULL, 0);
-        if (!model->exact && parts[i].share.hi >= FINDING_TIME_MIN)
-            judge(search, chosen[i].number, curves + i * MODEL_SIZES_MAX, &places->items.items[i]);
-    }
-    free(labels);
-    free(part_of);
-}
-
 static int compare_places(const void *left, const void *right)
 {
     const struct access_place *a = left, *b = right;
@@ -533,7 +314,7 @@ void access_places_find(struct model *model, const struct access_costs *costs, b
         examine(&search, chosen[i].number, &place, curves + i * MODEL_SIZES_MAX, &parts[i].cost_ns);
         ARRAY_PUSH(&places->items, place);
     }
-    find_shares(&search, chosen, parts, curves, places);
+    places_find_shares(&search, chosen, parts, curves, places);
     if (count > 0)
         qsort(places->items.items, count, sizeof(*places->items.items), compare_places);
     free(curves);

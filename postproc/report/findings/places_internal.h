@@ -5,6 +5,7 @@
 
 #include "report/findings/index_source.h"
 #include "report/findings/places.h"
+#include "support/descending.h"
 #include "support/intern_table.h"
 
 /* The accesses of a line to an object, or what is left of an object's accesses (lines > 0). */
@@ -56,5 +57,27 @@ void places_group(struct search *);
 void places_merge_rest(struct search *, const bool *marked);
 
 void places_free_groups(struct search *);
+
+/* places.c: whether accesses are taken for going through memory in order. line_order: of
+ * line_order_of(); width: bytes of an access, on average; visits: of lines, per access. */
+bool places_look_in_order(const struct search *, double line_order, double width, double visits);
+
+/*
+ * places_reuses.c. Whether a line of source that uses the group's data next is in another loop than
+ * the group. The answer is kept until another group is asked about.
+ */
+bool places_is_elsewhere(struct search *, uint32_t group, const struct code_line *use);
+/* Where late reuses of the group's data happen; sets late_reuses, late_spread, reused_elsewhere and
+ * reused_at. Sampled profiles only. */
+void places_find_reuses(struct search *, uint32_t group, struct access_place *);
+
+/*
+ * places_time.c. Sets places->time, and of each place the time that it may take, the bursts that
+ * tell so, and the verdict. chosen: the groups of the places, in their order; parts: theirs, with
+ * cost_ns, and one more for all other accesses, which is set; curves: MODEL_SIZES_MAX points of
+ * each place.
+ */
+void places_find_shares(struct search *, const struct valued *chosen, struct time_part *parts,
+                        const struct curve_point *curves, struct access_places *);
 
 #endif
