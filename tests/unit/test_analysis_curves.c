@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -260,6 +261,89 @@ static void nothing_is_extrapolated(void **state)
     trace_free(&trace);
 }
 
+enum { CACHE_LINES = 512, PLACES = 17 };
+
+/* Misses of each place in an LRU cache of CACHE_LINES: a list of lines, the last used one first. */
+static void count_misses(const struct trace *trace, double misses[PLACES])
+{
+    enum { LINES = 1 << 15 };
+    static uint32_t before[LINES + 1], after[LINES + 1]; /* LINES: both ends */
+    static bool cached[LINES];
+    size_t count = 0;
+
+    memset(cached, 0, sizeof cached);
+    before[LINES] = after[LINES] = LINES;
+    for (size_t i = 0; i < trace->count; i++) {
+        uint32_t line = trace->accesses[i].word / 8, last;
+
+        assert_true(line < LINES);
+        if (cached[line]) {
+            after[before[line]] = after[line];
+            before[after[line]] = before[line];
+        } else {
+            misses[trace->accesses[i].place]++;
+            cached[line] = true;
+            if (++count > CACHE_LINES) {
+                last = before[LINES];
+                cached[last] = false;
+                before[LINES] = before[last];
+                after[before[last]] = LINES;
+            }
+        }
+        before[line] = LINES;
+        after[line] = after[LINES];
+        before[after[LINES]] = line;
+        after[LINES] = line;
+    }
+}
+
+/* Of phases that bursts are in by chance, each phase's share of the misses has that chance in its
+ * interval; of everything it is one. */
+static void shares_of_misses_know_what_chance_does(void **state)
+{
+    enum { BURSTS = 40 };
+    double bytes = CACHE_LINES * 64, misses[PLACES] = {0}, expected, wide = 0;
+    int covered = 0;
+    struct trace trace;
+    const struct trace *whole = &trace;
+
+    (void)state;
+    make(trace_phases, &trace);
+    count_misses(&trace, misses);
+    expected = misses[0] / (misses[0] + misses[16]);
+    for (int seed = 0; seed < SEEDS; seed++) {
+        struct sampling sampling = default_sampling(&trace);
+        struct estimate of_sweeps, of_all;
+        struct miss_totals *totals;
+        uint32_t *labels;
+
+        sampling.period_ns = trace.now_ns / BURSTS;
+        sampling.seed = 1 + (uint64_t)seed;
+        struct profile *profile = simulate(&whole, 1, &sampling);
+        struct analysis *analysis = analyse(profile, 64, sampling.seed);
+
+        labels = calloc(analysis_probe_count(analysis) + 1, sizeof *labels);
+        for (size_t i = 0; i < analysis_probe_count(analysis); i++)
+            labels[i] = analysis_probe(analysis, i, NULL)->ip == place_ip(0) ? 0 : 1;
+        totals = analysis_miss_totals(analysis, (struct subset){0}, &bytes, 1);
+        analysis_shares_of_misses(analysis, totals, (struct subset){.groups = labels}, &of_sweeps);
+        analysis_shares_of_misses(analysis, totals, (struct subset){0}, &of_all);
+        assert_true(of_all.value == 1 && of_all.lo > 0.99);
+        assert_true(of_sweeps.lo <= of_sweeps.value && of_sweeps.value <= of_sweeps.hi);
+        covered += of_sweeps.lo <= expected && expected <= of_sweeps.hi;
+        wide += (of_sweeps.hi - of_sweeps.lo) / SEEDS;
+        miss_totals_free(totals);
+        free(labels);
+        analysis_free(analysis);
+        profile_free(profile);
+    }
+    print_message("sweeps' share of the misses: true %.2f, covered %d of %d, %.2f wide\n", expected,
+                  covered, SEEDS, wide);
+    assert_true(covered >= SEEDS * 8 / 10);
+    assert_true(wide > 0.05 && wide < 0.9);
+    trace_free(&trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +355,7 @@ int main(void)
         cmocka_unit_test(blind_traps_fall_back_to_independent_words),
         cmocka_unit_test(looks_at_other_words_only),
         cmocka_unit_test(nothing_is_extrapolated),
+        cmocka_unit_test(shares_of_misses_know_what_chance_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -331,6 +331,7 @@ void model_free(struct model *model)
     free(model->watched);
     allocation_namer_free(model->namer);
     resolver_free(model->resolver);
+    miss_totals_free(model->miss_totals);
     analysis_free(model->longer_lines);
     modelled_paces_free(model);
     analysis_free(model->analysis);
@@ -377,26 +378,17 @@ size_t model_focus_level(const struct model *model)
     return model->machine.levels > 1 ? 1 : 0;
 }
 
-struct estimate model_part(struct estimate part, double total)
+void model_shares_of_misses(struct model *model, struct subset part,
+                            struct estimate shares[MACHINE_LEVELS_MAX])
 {
-    double rest = fmax(0, total - part.value);
+    double bytes[MACHINE_LEVELS_MAX];
 
-    return (struct estimate){
-        part.value > 0 ? part.value / (part.value + rest) : 0,
-        part.lo > 0 ? part.lo / (part.lo + rest) : 0,
-        part.hi > 0 ? part.hi / (part.hi + rest) : 0,
-    };
-}
-
-struct estimate model_share_of_misses(const struct model *model, const struct ranked_group *group,
-                                      size_t level)
-{
-    size_t size = model->level_size[level];
-    struct estimate ratio = group->points[size].miss_ratio;
-
-    return model_part((struct estimate){group->accesses * ratio.value, group->accesses * ratio.lo,
-                                        group->accesses * ratio.hi},
-                      model->accesses.value * model->whole[size].miss_ratio.value);
+    for (size_t i = 0; i < model->machine.levels; i++)
+        bytes[i] = model->sizes[model->level_size[i]];
+    if (model->miss_totals == NULL)
+        model->miss_totals =
+            analysis_miss_totals(model->analysis, model_whole(model), bytes, model->machine.levels);
+    analysis_shares_of_misses(model->analysis, model->miss_totals, part, shares);
 }
 
 enum median model_median_distance(const struct model *model, const struct curve_point *points,

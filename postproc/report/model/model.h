@@ -33,6 +33,7 @@ struct ranked_group {
     uint32_t group;
     double accesses;
     struct curve_point points[MODEL_SIZES_MAX];
+    struct estimate shares[MACHINE_LEVELS_MAX]; /* of all misses of each level */
 };
 
 struct ranking {
@@ -129,6 +130,7 @@ struct model {
     struct comparison comparison;
 
     struct miss_split misses[MACHINE_LEVELS_MAX];
+    struct miss_totals *miss_totals; /* at the machine's levels; NULL until asked for */
 
     ARRAY(struct shared_cache) shared; /* shared_caches.h; use shared_caches() */
     bool shared_done;
@@ -233,15 +235,9 @@ struct timed_lines model_timed_lines(const struct model *);
 /* The level whose misses decide what is worth looking at: the second one if there are two. */
 size_t model_focus_level(const struct model *);
 
-/*
- * What share of the total the part is. The interval is that of the part alone: what is not in it is
- * taken as certain, so that the share of everything is one.
- */
-struct estimate model_part(struct estimate part, double total);
-
-/* Part of all misses of a level that a group makes. */
-struct estimate model_share_of_misses(const struct model *, const struct ranked_group *,
-                                      size_t level);
+/* Parts of all misses of the machine's levels that a subset makes. */
+void model_shares_of_misses(struct model *, struct subset,
+                            struct estimate shares[MACHINE_LEVELS_MAX]);
 
 enum median { MEDIAN_KNOWN, MEDIAN_BEYOND, MEDIAN_ABOVE };
 

@@ -87,9 +87,13 @@ const struct ranking *model_rank(struct model *model, struct grouping *grouping)
     order = choose(grouping, top, &count);
     rank(model, grouping, order, count, top, ranking);
     free(order);
-    for (size_t i = 0; i < ranking->count; i++)
-        analysis_miss_ratio_curve(model->analysis,
-                                  grouping_subset(grouping, ranking->items[i].group), model->sizes,
-                                  model->size_count, ranking->items[i].points);
+    for (size_t i = 0; i < ranking->count; i++) {
+        struct ranked_group *item = &ranking->items[i];
+        struct subset subset = grouping_subset(grouping, item->group);
+
+        analysis_miss_ratio_curve(model->analysis, subset, model->sizes, model->size_count,
+                                  item->points);
+        model_shares_of_misses(model, subset, item->shares);
+    }
     return ranking;
 }

@@ -147,7 +147,7 @@ static bool examine(const struct hints *hints, const struct place *place,
         .line_size = analysis_line_size(model->analysis),
         .width = place->accesses > 0 ? place->width_sum / place->accesses : 0,
     };
-    double all;
+    struct estimate shares[MACHINE_LEVELS_MAX];
 
     analysis_miss_ratio_curve(model->analysis, grouping_subset(&hints->by_place, place->group),
                               model->sizes, model->size_count, points);
@@ -155,9 +155,8 @@ static bool examine(const struct hints *hints, const struct place *place,
     finding->hint = hint_for(&question);
     if (finding->hint.kind == HINT_NONE)
         return false;
-    all = model->accesses.value *
-          model->whole[model->level_size[finding->hint.level]].miss_ratio.value;
-    finding->share = model_part(finding->hint.misses, all);
+    model_shares_of_misses(model, grouping_subset(&hints->by_place, place->group), shares);
+    finding->share = shares[finding->hint.level];
     finding->covers = covering(model, place);
     finding->stores = place->accesses > 0 ? place->store_sum / place->accesses : 0;
     return true;

@@ -100,7 +100,7 @@ static void add_object(struct model *model, struct document *document, struct ta
         row->cells[TIME_SHARE] = cell_estimate(CELL_SHARE, *time);
     fill_levels(model, document, table, row, levels, LEVELS_MISS_RATIO, ranked);
     row->cells[levels + model->machine.levels] =
-        cell_estimate(CELL_SHARE, model_share_of_misses(model, ranked, model_focus_level(model)));
+        cell_estimate(CELL_SHARE, ranked->shares[model_focus_level(model)]);
     row->cells[levels + model->machine.levels + 1] =
         cell_table(curve_table(model, document, NULL, ranked->points, NULL));
     add_detail(model, document, row, object);

@@ -56,18 +56,12 @@ enum {
 /* --- Figures ------------------------------------------------------------------------------ */
 
 /* Part of all misses at the level that decides; nothing where no cache is known. */
-static struct estimate misses_of(const struct model *model, struct subset subset)
+static struct estimate misses_of(struct model *model, struct subset subset)
 {
-    size_t size = model->level_size[model_focus_level(model)];
-    double bytes = model->sizes[size];
-    struct estimate accesses = analysis_subset_accesses(model->analysis, subset);
-    struct curve_point point;
+    struct estimate shares[MACHINE_LEVELS_MAX] = {{0, 0, 0}};
 
-    analysis_miss_ratio_curve(model->analysis, subset, &bytes, 1, &point);
-    return model_part((struct estimate){accesses.value * point.miss_ratio.value,
-                                        accesses.value * point.miss_ratio.lo,
-                                        accesses.value * point.miss_ratio.hi},
-                      model->accesses.value * model->whole[size].miss_ratio.value);
+    model_shares_of_misses(model, subset, shares);
+    return shares[model_focus_level(model)];
 }
 
 /* The observations of a type that touch the member; of all its members: GROUP_NONE. */
@@ -81,7 +75,7 @@ static struct subset subset_of(const struct used_type *used, uint32_t member, ui
     return (struct subset){.members = members, .member_count = count, .objects = true};
 }
 
-static void find_figures(const struct model *model, struct shown_type *shown)
+static void find_figures(struct model *model, struct shown_type *shown)
 {
     const struct used_type *used = shown->used;
     uint32_t *members = allocate_zeroed(used->observations.count, sizeof(*members));
@@ -109,8 +103,7 @@ static void find_figures(const struct model *model, struct shown_type *shown)
     all.groups = labels;
     all.group = 0;
     shown->misses = misses_of(model, all);
-    shown->accesses =
-        model_part(analysis_subset_accesses(model->analysis, all), model->accesses.value);
+    shown->accesses = analysis_share_of_accesses(model->analysis, all, model_whole(model));
     free(labels);
     free(members);
 }

@@ -142,7 +142,7 @@ static struct cell share_cell(const struct model *model, const struct ranked_gro
         return cell_beyond();
     if (!(total->value > 0) || total->hi > 2 * total->value)
         return cell_empty();
-    return cell_estimate(CELL_SHARE, model_share_of_misses(model, group, level));
+    return cell_estimate(CELL_SHARE, group->shares[level]);
 }
 
 void fill_levels(const struct model *model, struct document *document, struct table *table,

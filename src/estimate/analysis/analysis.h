@@ -215,6 +215,20 @@ struct curve_point {
 void analysis_miss_ratio_curve(const struct analysis *, struct subset, const double *bytes,
                                size_t n, struct curve_point *points);
 
+/*
+ * Of the misses of a whole in caches of n sizes (bytes, ascending), those of parts of it. The
+ * interval is that of the share: bursts that happen to be in other code take from the part and add
+ * to the rest. What nobody observed may all be hits, or all be misses. The caller frees the totals;
+ * the subset and its labels have to live as long.
+ */
+struct miss_totals;
+struct miss_totals *analysis_miss_totals(const struct analysis *, struct subset whole,
+                                         const double *bytes, size_t n);
+void miss_totals_free(struct miss_totals *);
+/* Fills shares[0..n-1]; 0 where the whole has no misses. */
+void analysis_shares_of_misses(const struct analysis *, const struct miss_totals *,
+                               struct subset part, struct estimate *shares);
+
 /* The same ratios of samples without their intervals, which take most of the time. */
 void analysis_miss_ratios(const struct analysis *, struct subset, const double *bytes, size_t n,
                           double *ratios);
