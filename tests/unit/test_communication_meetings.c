@@ -129,6 +129,7 @@ struct simulation {
     struct access ahead[THREADS][BURST_ACCESSES]; /* looked at, and still to be executed */
     uint32_t ahead_count[THREADS], ahead_at[THREADS];
     uint64_t slice_ns; /* the threads run in turns, so long each; 0: side by side */
+    bool apart;        /* the second thread begins when the first one has ended */
     uint64_t now_ns[THREADS], waited_ns[THREADS];
     uint64_t executed[THREADS];                        /* accesses since the last burst */
     uint64_t last_burst[THREADS], next_burst[THREADS]; /* ns, of the time that it ran */
@@ -256,12 +257,24 @@ static void run(struct profile_builder *builder, struct simulation *simulation, 
     free(burst);
 }
 
+/* The first thread of two turns ends with its turn, and the second one begins with its own. */
+static void part_lives(struct profile_builder *builder)
+{
+    const uint64_t middle_ns = UINT64_C(7000000000) + SPAN_NS / 2;
+    const struct record_thread second = {
+        .thread_id = 2, .tid = 2, .monotonic_ns = middle_ns, .name = "worker"};
+    const struct record_thread_end end = {.thread_id = 1, .monotonic_ns = middle_ns};
+
+    profile_builder_record(builder, RECORD_THREAD, &second, sizeof second);
+    profile_builder_record(builder, RECORD_THREAD_END, &end, sizeof end);
+}
+
 struct answer {
     struct estimate all, true_ones;
     double counted;
 };
 
-static struct answer ask_slices(behaviour what, uint64_t slice_ns, uint64_t seed)
+static struct answer ask_slices(behaviour what, uint64_t slice_ns, bool apart, uint64_t seed)
 {
     char path[] = "/tmp/reuse-meetings-XXXXXX", message[256];
     struct simulation *simulation = calloc(1, sizeof *simulation);
@@ -277,6 +290,7 @@ static struct answer ask_slices(behaviour what, uint64_t slice_ns, uint64_t seed
     assert_true(descriptor >= 0 && simulation != NULL);
     close(descriptor);
     simulation->slice_ns = slice_ns;
+    simulation->apart = apart;
     simulation->holders = calloc(LINES, 1);
     simulation->writer = calloc(LINES, 1);
     assert_true(simulation->holders != NULL && simulation->writer != NULL);
@@ -284,6 +298,8 @@ static struct answer ask_slices(behaviour what, uint64_t slice_ns, uint64_t seed
     profile_builder_defaults(&builder);
     profile_builder_run_number(&builder, "meetings", 1);
     run(&builder, simulation, what, seed);
+    if (simulation->apart)
+        part_lives(&builder);
     profile_builder_finish(&builder);
     profile = profile_builder_load(path);
     unlink(path);
@@ -315,7 +331,7 @@ static struct answer ask_slices(behaviour what, uint64_t slice_ns, uint64_t seed
 
 static struct answer ask(behaviour what, uint64_t seed)
 {
-    return ask_slices(what, 0, seed);
+    return ask_slices(what, 0, false, seed);
 }
 
 enum { SEEDS = SEEDS_OF(4) };
@@ -361,9 +377,22 @@ static void test_under_lock(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct answer answer = ask_slices(table_under_lock, SPAN_NS / 16, seed);
+        struct answer answer = ask_slices(table_under_lock, SPAN_NS / 16, false, seed);
 
         assert_true(answer.all.lo <= 4 * answer.counted && answer.counted <= answer.all.hi);
+    }
+}
+
+/* Who gets the memory of a thread that has ended takes each line over once. */
+static void test_one_after_the_other(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct answer apart = ask_slices(table_under_lock, SPAN_NS / 2, true, seed);
+        struct answer alive = ask_slices(table_under_lock, SPAN_NS / 2, false, seed);
+
+        assert_true(apart.all.value <= 2 * apart.counted && apart.counted <= 2 * apart.all.value);
+        assert_true(apart.counted > 0 && apart.all.hi < alive.all.hi / 100);
     }
 }
 
@@ -384,7 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hot_lines),      cmocka_unit_test(test_tables),
         cmocka_unit_test(test_in_turns),       cmocka_unit_test(test_under_lock),
-        cmocka_unit_test(test_nothing_shared),
+        cmocka_unit_test(test_nothing_shared), cmocka_unit_test(test_one_after_the_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,12 @@ static const char *transfers_text(struct model *model, const struct findings *fi
                                   const struct finding *finding, struct estimate transfers,
                                   size_t threads, size_t lines)
 {
-    char *seen = lines_text(model, lines), *range = number_count_range(transfers.lo, transfers.hi);
+    /* At the price that is told, there is no time for more. */
+    double room = findings->cpu_ns > 0 && !model->exact
+                      ? findings->cpu_ns / findings->costs.transfer_ns
+                      : INFINITY;
+    char *seen = lines_text(model, lines);
+    char *range = number_count_range(fmin(transfers.lo, room), fmin(transfers.hi, room));
     char *price = price_text(findings, finding);
     char *text = format_string("%zu threads, %s; %s transfers%s %s", threads, seen, range,
                                finding->waits_known ? ";" : ",", price);

@@ -51,6 +51,12 @@ const struct record_thread *profile_thread(const struct profile *profile, uint32
     return find_fixed(ARRAY(threads), sizeof(struct record_thread), thread_id);
 }
 
+const struct record_thread_end *profile_thread_end(const struct profile *profile,
+                                                   uint32_t thread_id)
+{
+    return find_fixed(ARRAY(thread_ends), sizeof(struct record_thread_end), thread_id);
+}
+
 const struct record_context *profile_recorded_context(const struct profile *profile,
                                                       uint32_t context_id)
 {

@@ -122,6 +122,7 @@ const char *profile_origin_text(const struct profile *, uint32_t origin_id, cons
 /* NULL when not there. Constant time for identifiers without large gaps, else a binary search. */
 const struct record_module *profile_module(const struct profile *, uint32_t module_id);
 const struct record_thread *profile_thread(const struct profile *, uint32_t thread_id);
+const struct record_thread_end *profile_thread_end(const struct profile *, uint32_t thread_id);
 const struct record_context *profile_context(const struct profile *, uint32_t context_id);
 /* The same of those in `contexts` alone. */
 const struct record_context *profile_recorded_context(const struct profile *, uint32_t context_id);

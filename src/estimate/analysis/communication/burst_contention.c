@@ -10,18 +10,32 @@
 
 /* ---- who does what ---- */
 
-static uint32_t find_actor(struct burst_contention *out, uint32_t process, uint32_t thread_id)
+static struct burst_actor actor_of(const struct profile *profile, uint32_t process,
+                                   uint32_t thread_id)
 {
+    const struct record_thread *thread = profile_thread(profile, thread_id);
+    const struct record_thread_end *end = profile_thread_end(profile, thread_id);
+
+    return (struct burst_actor){.process = process,
+                                .thread_id = thread_id,
+                                .began = thread ? thread->monotonic_ns : 0,
+                                .ended = end ? end->monotonic_ns : UINT64_MAX};
+}
+
+static uint32_t find_actor(struct line_model *model, const struct burst_use *use,
+                           uint32_t thread_id)
+{
+    struct burst_contention *out = model->out;
     size_t i = 0;
 
     while (i < out->actor_count &&
-           (out->actors[i].process != process || out->actors[i].thread_id != thread_id))
+           (out->actors[i].process != use->process || out->actors[i].thread_id != thread_id))
         i++;
     if (i == BURST_ACTS_MAX)
         return NOWHERE;
     if (i == out->actor_count)
         out->actors[out->actor_count++] =
-            (struct burst_actor){.process = process, .thread_id = thread_id};
+            actor_of(model->analysis->profiles[use->profile], use->process, thread_id);
     return (uint32_t)i;
 }
 
@@ -47,7 +61,7 @@ static void list_acts(struct line_model *model)
         const struct burst_use *use = &model->uses[i];
         const struct record_shared_use *record = use->record;
         const struct record_burst *burst = model->analysis->bursts[use->burst].record;
-        uint32_t actor = find_actor(model->out, use->process, burst->thread_id);
+        uint32_t actor = find_actor(model, use, burst->thread_id);
         struct burst_act act = {.actor = actor, .burst = use->burst, .part = use->part};
 
         model->actor_of[i] = actor;
@@ -125,6 +139,13 @@ bool line_model_are_parties(const struct line_model *model, uint32_t one, uint32
                                              : actors[one].process != actors[other].process;
 }
 
+bool line_model_live_together(const struct line_model *model, uint32_t one, uint32_t other)
+{
+    const struct burst_actor *actors = model->out->actors;
+
+    return actors[one].began < actors[other].ended && actors[other].began < actors[one].ended;
+}
+
 /* ---- what is seen ---- */
 
 /*
@@ -180,6 +201,11 @@ static void bound(struct line_model *model)
         double certain = fmax(0, 1 - error);
         struct scenarios *one = &out->transfers[i];
 
+        if (!line_model_live_together(model, (uint32_t)(x - out->actors),
+                                      (uint32_t)(y - out->actors))) {
+            *one = (struct scenarios){.of = {model->seen[i], model->seen[i], model->seen[i]}};
+            continue;
+        }
         one->of[LEAST] =
             least[pair] * certain > seen[pair] ? one->of[LEAST] * certain : model->seen[i];
         one->of[USUAL] = fmax(one->of[USUAL], one->of[LEAST]);

@@ -19,6 +19,7 @@ enum { BURST_ACTS_MAX = 256 };
 /* A thread at the line. */
 struct burst_actor {
     uint32_t process, thread_id;
+    uint64_t began, ended; /* the thread, ns; UINT64_MAX: at the end of the run, or not known */
     size_t uses;
     double visits;     /* in all */
     double at_line_ns; /* CPU time that its bursts at the line stand for, in all */

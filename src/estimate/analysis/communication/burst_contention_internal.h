@@ -35,6 +35,11 @@ static inline size_t burst_contention_cell(const struct burst_contention *conten
 /* Whether transfers between the two actors are sought here. */
 bool line_model_are_parties(const struct line_model *, uint32_t one, uint32_t other);
 
+/* Whether the two threads existed at the same time. Of others the later one may get the earlier
+ * one's stack, or its blocks of the heap: each line of these comes over once, and nobody fights
+ * over it. */
+bool line_model_live_together(const struct line_model *, uint32_t one, uint32_t other);
+
 /*
  * burst_contention_model.c: adds to out->transfers what random meetings of the threads come to, bin
  * of time by bin, and sets span. Actors and acts are listed; theirs of one bin are left behind.

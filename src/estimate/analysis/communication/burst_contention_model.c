@@ -142,7 +142,8 @@ static void add_owner(struct line_model *model, uint32_t owner, double width)
     for (uint32_t i = 0; i < out->actor_count; i++) {
         const struct burst_actor *other = &out->actors[i];
 
-        if (!line_model_are_parties(model, owner, i) || !(other->loads + other->stores > 0))
+        if (!line_model_are_parties(model, owner, i) ||
+            !line_model_live_together(model, owner, i) || !(other->loads + other->stores > 0))
             continue;
         model->other_actors[n] = i;
         model->others[n++] = (struct line_user){other->loads / width, other->stores / width};

@@ -53,6 +53,10 @@ double communication_doubt(uint32_t replicate);
 /* communication_neighbours.c: adds flows between lines of the run's size. */
 void communication_add_neighbours(struct communication *);
 
+/* communication_limits.c: scales the modelled flows from `first` on down to what their receivers'
+ * CPU time has room for. */
+void communication_limit_to_time(struct communication *, size_t first);
+
 /* turns.c: turns of threads that poll, and how many each that was looked at stands for. */
 struct seen_turn {
     const struct record_turn *record;

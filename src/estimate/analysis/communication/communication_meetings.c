@@ -200,6 +200,7 @@ static double least_of(const struct analysis *analysis)
 
 void communication_add_meetings(struct communication *communication)
 {
+    size_t first = communication->count;
     struct meeting_lines lines;
 
     if (!communication->modelled)
@@ -211,4 +212,5 @@ void communication_add_meetings(struct communication *communication)
         if (lines.lines[i].party_count > 1)
             add_line(communication, &lines, &lines.lines[i]);
     meeting_lines_free(&lines);
+    communication_limit_to_time(communication, first);
 }
