@@ -108,6 +108,13 @@ static bool steps_unevenly(const struct access_evidence *evidence)
     return misses_by_steps(evidence) && evidence->even_steps < unevenly;
 }
 
+/* Loops that were unrolled take a line per turn, each of their instructions a part of it. */
+static bool steps_line_by_line(const struct access_evidence *evidence)
+{
+    return evidence_steps_evenly(evidence) && evidence->stride_bytes > 0 &&
+           evidence->stride_bytes <= evidence->line_bytes;
+}
+
 static bool goes_from_node_to_node(const struct access_evidence *evidence)
 {
     return evidence->chased >= explains;
@@ -142,10 +149,19 @@ bool evidence_comes_back_evenly(const struct access_evidence *evidence)
     return comes_back_within_a_pass(evidence) && is_regular(evidence);
 }
 
+/* Between two passes of one loop over an object that no cache holds comes the other loop's. */
+bool evidence_passes_unwatched(const struct access_evidence *evidence)
+{
+    return evidence->late_reuses < EVIDENCE_REUSES_MIN && evidence->passed_elsewhere &&
+           evidence_extent(evidence) >= EVIDENCE_FITS * evidence->level_bytes;
+}
+
 static enum pattern pattern_of_whole_lines(const struct access_evidence *evidence)
 {
     if (evidence->late_reuses >= EVIDENCE_REUSES_MIN &&
         evidence->reused_elsewhere > EVIDENCE_PASSES)
+        return PATTERN_PASSES;
+    if (evidence_passes_unwatched(evidence))
         return PATTERN_PASSES;
     return evidence_comes_back_evenly(evidence) ? PATTERN_TOO_LARGE : PATTERN_IN_ORDER;
 }
@@ -209,6 +225,8 @@ enum pattern pattern_of(const struct access_evidence *evidence)
         return PATTERN_LINKED;
     if (uses_few_members(evidence) && splitting_spares_lines(evidence))
         return PATTERN_FEW_MEMBERS;
+    if (steps_line_by_line(evidence))
+        return pattern_of_whole_lines(evidence);
     if (evidence_steps_evenly(evidence) ||
         (evidence_comes_back_evenly(evidence) && !steps_unevenly(evidence)))
         return PATTERN_ACROSS_LINES;

@@ -76,6 +76,7 @@ struct access_evidence {
     double late_spread;      /* upper over lower quartile of the times to late reuses; 0: too few */
     size_t late_reuses;      /* seen by watches */
     double reused_elsewhere; /* part of them that happens in another loop */
+    bool passed_elsewhere;   /* another loop goes through the object, too, in turn with this one */
     /* Bursts, and bursts with late reuses, of equal weight that would tell as much. */
     double independent_bursts, independent_reuses;
 };
@@ -113,6 +114,10 @@ bool evidence_steps_evenly(const struct access_evidence *);
 
 /* Whether most of its misses are for want of ways in a set. */
 bool evidence_is_crowded(const struct access_evidence *);
+
+/* Whether it is one of several loops that go through an object in turn, though few or no reuses
+ * were watched. */
+bool evidence_passes_unwatched(const struct access_evidence *);
 
 /* Whether lines follow each other, which prefetchers see. */
 bool evidence_is_in_order(const struct access_evidence *);

@@ -149,6 +149,12 @@ static bool may_be_index(const struct search *search, uint32_t group, uint32_t i
            other->accesses >= 0.5 * own->accesses && other->accesses <= 2 * own->accesses;
 }
 
+bool places_is_in_order(struct search *search, uint32_t group)
+{
+    get_to_know(search, &group, 1);
+    return is_in_order(search, group);
+}
+
 /* What the same line of source reads in order and may be its indexes: for profiles that do not tell
  * what addresses are made of (record_steps, `traced`). GROUP_NONE: nothing. */
 static uint32_t indexes_of(struct search *search, uint32_t group)
@@ -156,8 +162,7 @@ static uint32_t indexes_of(struct search *search, uint32_t group)
     for (uint32_t g = 0; g < search->candidates.count; g++) {
         if (!may_be_index(search, group, g))
             continue;
-        get_to_know(search, &g, 1);
-        if (is_in_order(search, g))
+        if (places_is_in_order(search, g))
             return g;
     }
     return GROUP_NONE;
@@ -225,6 +230,9 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     element_places_free(places);
     describe_indexes(search, group, place);
     places_find_reuses(search, group, place);
+    evidence->passed_elsewhere = candidate->pass != GROUP_NONE;
+    if (evidence->passed_elsewhere && place->reused_at.function == NULL)
+        place->reused_at = model->lines.items[candidate->pass];
 }
 
 /* Of the candidates from `first` on, those that may take more than a little of all that is taken,
@@ -265,9 +273,13 @@ static struct valued *choose(struct search *search, size_t *count)
     for (size_t i = 0; i < *count; i++)
         marked[order[i].number] = true;
     if (!search->model->exact) {
-        /* What reads their indexes may be of little weight. */
-        for (size_t i = 0; i < *count; i++)
-            search->candidates.items[order[i].number].indexes = indexes_of(search, order[i].number);
+        /* What reads their indexes, or goes through their data as well, may be of little weight. */
+        for (size_t i = 0; i < *count; i++) {
+            struct candidate *candidate = &search->candidates.items[order[i].number];
+
+            candidate->indexes = indexes_of(search, order[i].number);
+            candidate->pass = places_find_pass(search, order[i].number);
+        }
         places_merge_rest(search, marked);
         *count += choose_from(search, lines, order + *count, &all);
     }

@@ -63,10 +63,11 @@ void places_group(struct search *search)
             continue;
         group = intern_table_insert(keys, key, sizeof(key));
         if (group == search->candidates.count)
-            ARRAY_PUSH(
-                &search->candidates,
-                ((struct candidate){
-                    .line = key[0], .object = key[1], .growing = growing, .indexes = GROUP_NONE}));
+            ARRAY_PUSH(&search->candidates, ((struct candidate){.line = key[0],
+                                                                .object = key[1],
+                                                                .growing = growing,
+                                                                .pass = GROUP_NONE,
+                                                                .indexes = GROUP_NONE}));
         search->all.labels[i] = group;
         note_access(search, i, group);
     }
@@ -122,9 +123,10 @@ static uint32_t *rest_of_objects(struct search *search, const bool *marked)
             continue;
         if (rest[one.object] == GROUP_NONE) {
             rest[one.object] = (uint32_t)search->candidates.count;
-            ARRAY_PUSH(&search->candidates,
-                       ((struct candidate){
-                           .line = one.line, .object = one.object, .indexes = GROUP_NONE}));
+            ARRAY_PUSH(&search->candidates, ((struct candidate){.line = one.line,
+                                                                .object = one.object,
+                                                                .pass = GROUP_NONE,
+                                                                .indexes = GROUP_NONE}));
         }
         take_in(&search->candidates.items[rest[one.object]], &one);
         if (one.accesses > most[one.object]) {

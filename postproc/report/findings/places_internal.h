@@ -12,7 +12,8 @@
 struct candidate {
     uint32_t line, object;
     double accesses, width_sum, load_sum, small_sum, crowded_sum;
-    bool growing;     /* in containers that grow */
+    bool growing;  /* in containers that grow */
+    uint32_t pass; /* line of another loop that goes through the object in turn; GROUP_NONE: none */
     uint32_t indexes; /* candidate that may be its indexes, by its line; GROUP_NONE: none */
     size_t lines;     /* that are taken together here; 0: one that stands for itself */
     /* Once `known`: miss ratios of the levels without intervals, and line_order_of(). */
@@ -61,6 +62,16 @@ void places_free_groups(struct search *);
 /* places.c: whether accesses are taken for going through memory in order. line_order: of
  * line_order_of(); width: bytes of an access, on average; visits: of lines, per access. */
 bool places_look_in_order(const struct search *, double line_order, double width, double visits);
+
+/* Whether the group's are, all of it. */
+bool places_is_in_order(struct search *, uint32_t group);
+
+/* places_passes.c: of other loops that go through the group's object in order, in turn with the
+ * group's, the line with most accesses; GROUP_NONE: none. */
+uint32_t places_find_pass(struct search *, uint32_t group);
+
+/* places_reuses.c: whether a line of source is in another loop than the group. */
+bool places_is_in_other_loop(const struct search *, uint32_t group, uint32_t line);
 
 /*
  * places_reuses.c. Whether a line of source that uses the group's data next is in another loop than

@@ -41,8 +41,7 @@ static uint32_t number_of_line(const struct model *model, const struct code_line
     return GROUP_NONE;
 }
 
-/* Whether a line is in another loop than the group. */
-static bool is_in_other_loop(const struct search *search, uint32_t group, uint32_t line)
+bool places_is_in_other_loop(const struct search *search, uint32_t group, uint32_t line)
 {
     const struct model *model = search->model;
 
@@ -66,7 +65,7 @@ bool places_is_elsewhere(struct search *search, uint32_t group, const struct cod
     next = &search->next_lines.items[number];
     if (next->group != group) {
         next->group = group;
-        next->elsewhere = is_in_other_loop(search, group, next->line);
+        next->elsewhere = places_is_in_other_loop(search, group, next->line);
     }
     return next->elsewhere;
 }

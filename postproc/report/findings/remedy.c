@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "document/numbers.h"
+#include "heap_remedy.h"
 #include "report/findings/finding.h"
 #include "support/memory.h"
 
@@ -79,17 +80,24 @@ static char *remedy_anywhere(const struct access_evidence *evidence, const char 
     bool large = evidence->element_bytes > word_bytes;
 
     return format_string("partition or sort the look-ups and insertions in %s, or issue several "
-                         "at a time with prefetches;%s%s huge pages",
+                         "at a time with prefetches%s%s%s",
                          object,
-                         searched ? " a binary search: keep what it asks first together (Eytzinger "
-                                    "or B-tree order);"
-                                  : "",
-                         large ? " make its elements smaller;" : "");
+                         searched
+                             ? "; a binary search: keep what it asks first together (Eytzinger "
+                               "or B-tree order)"
+                             : "",
+                         large ? "; make its elements smaller" : "",
+                         evidence_extent(evidence) >= HEAP_REMEDY_HUGE_PAGE ? "; huge pages" : "");
 }
 
 static char *remedy_linked(const struct access_evidence *evidence, const char *object)
 {
-    if (!evidence_is_of_nodes(evidence) || !evidence_is_led_from_elsewhere(evidence))
+    if (!evidence_is_of_nodes(evidence))
+        return format_string("keep the elements of %s in the order in which they are visited, or "
+                             "sort what they stand for in that order, so that no links are needed; "
+                             "or prefetch the next element",
+                             object);
+    if (!evidence_is_led_from_elsewhere(evidence))
         return format_string("keep the nodes of %s in an array or a pool, in the order in which "
                              "they are visited (indexes instead of pointers); or a flat, sorted or "
                              "hashed container; or prefetch the next node",
@@ -263,6 +271,9 @@ char *pattern_reason(enum pattern pattern, const struct access_evidence *evidenc
 {
     switch (pattern) {
     case PATTERN_PASSES:
+        if (evidence_passes_unwatched(evidence))
+            return copy_string("both loops go through whole lines in order, in turn; what is used "
+                               "next was not watched");
         return format_string("whole lines in order; %.0f %% of %zu late reuses are in another loop",
                              100 * evidence->reused_elsewhere, evidence->late_reuses);
     case PATTERN_ACROSS_LINES:

@@ -105,8 +105,10 @@ static void doubt_by_reuses(const struct access_evidence *evidence, struct verdi
             verdict->other = other;
         doubt(verdict, BELIEF_EITHER, regular_reuses / fmax(1, n));
     }
-    if (verdict->pattern == PATTERN_PASSES &&
-        share_at_least(evidence->reused_elsewhere, n) <= EVIDENCE_PASSES)
+    if (verdict->pattern == PATTERN_PASSES && evidence_passes_unwatched(evidence))
+        doubt(verdict, BELIEF_LIKELY, 1);
+    else if (verdict->pattern == PATTERN_PASSES &&
+             share_at_least(evidence->reused_elsewhere, n) <= EVIDENCE_PASSES)
         doubt(verdict, BELIEF_LIKELY, times_until(evidence->reused_elsewhere, n, EVIDENCE_PASSES));
 }
 

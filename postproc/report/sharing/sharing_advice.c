@@ -385,7 +385,7 @@ void add_sharing_fact(struct model *model, struct document *document, struct sec
 {
     struct communication_view *view = communication_view_of(model);
     struct estimate all, false_ones;
-    char *number, *share, *text;
+    char *number, *range, *share, *text;
 
     if (view->communication == NULL || view->threads.count < 2)
         return;
@@ -395,8 +395,14 @@ void add_sharing_fact(struct model *model, struct document *document, struct sec
     false_ones = false_transfers(view);
     number = number_count(all.value);
     share = number_percent(false_ones.value / all.value);
-    text = format_string("%s transfers between threads, %s %% of them false: see --sharing", number,
-                         share);
+    range = number_count_range(all.lo, all.hi);
+    text =
+        all.hi > all.lo
+            ? format_string("%s (%s) transfers between threads, %s %% of them false: see --sharing",
+                            number, range, share)
+            : format_string("%s transfers between threads, %s %% of them false: see --sharing",
+                            number, share);
+    free(range);
     section_fact_as(document, section, NULL, "Sharing", INTERVAL_NONE,
                     cell_value(CELL_COUNT, all.value), text);
     free(text);
