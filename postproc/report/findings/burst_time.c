@@ -139,10 +139,11 @@ static const double cheapest = 0.05;
  * first cache, where both are known (and, where only the first is, no longer than that): latencies
  * overlap, or come with look-ups of pages, which lines in order seldom need. In sixteen programs it
  * was 0.04 to 4.5 times as long as by latencies (docs/findings.md); what is more than `dearest`
- * times is not theirs, nor what is more than once where threads fight over a line. What lines that
- * crowd in a set take is not known by latencies: stores push out what was stored just before, and
- * wait for it to be written back. All that is left is theirs. least: so many times their latencies
- * they take at any rate.
+ * times is not theirs, nor what is more than once where threads fight over a line. It goes to lines
+ * in no order if there are such, else to those in order: memory that is shared with other guests of
+ * a host brings 2 to 9 GB/s. What lines that crowd in a set take is not known by latencies: stores
+ * push out what was stored just before, and wait for it to be written back. All that is left is
+ * theirs. least: so many times their latencies they take at any rate.
  */
 static struct dearness dearness_of(const struct burst_pace *pace, const struct by_misses *costs,
                                    bool contended, double least)
@@ -161,6 +162,8 @@ static struct dearness dearness_of(const struct burst_pace *pace, const struct b
         dear.times.of[TIME_CROWDED] += left / costs->of[TIME_CROWDED];
     else if (pace->held > 0 && costs->of[TIME_SCATTERED] > 0 && !contended)
         dear.times.of[TIME_SCATTERED] = fmin(dearest, 1 + left / costs->of[TIME_SCATTERED]);
+    else if (pace->held > 0 && costs->of[TIME_IN_ORDER] > 0 && !contended)
+        dear.times.of[TIME_IN_ORDER] = fmin(dearest, 1 + left / costs->of[TIME_IN_ORDER]);
     dear.rest_ns =
         fmax(pace->accesses * pace->held, pace->accesses / pace->rate - sum_of(costs, &dear.times));
     return dear;
