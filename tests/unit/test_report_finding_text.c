@@ -41,6 +41,12 @@ static void test_lines_are_told_by_function(void **state)
         {{.lines = {TREE("insert"), MAIN(20)}, .line_count = 2},
          "a.cpp:20 in main, insert (libtree.so.6)"},
         {{.lines = {MAIN(23), PUSH(23)}, .line_count = 2, .either = true}, "a.cpp:23 in main"},
+        {{.lines = {TREE("std::map<std::string, std::vector<std::pair<int, long> > >::operator<< "
+                         "<int>::find")},
+          .line_count = 1},
+         "std::map<...>::operator<< <...>::find (libtree.so.6)"},
+        {{.lines = {TREE("list<pair<int, long> >::find")}, .line_count = 1},
+         "list<pair<int, long> >::find (libtree.so.6)"},
         {{.lines = {MAIN(17), MAIN(21)}, .line_count = 2, .either = true},
          "a.cpp:17 or 21 in main"},
         {{.lines = {MAIN(17), PUSH(21)}, .line_count = 2, .either = true},
@@ -73,14 +79,14 @@ static void test_most_of_the_time_is_more_than_half(void **state)
         const char *text;
     } cases[] = {
         {{.hot = PUSH(7), .hot_time = {0.7, 0.6, 0.8}},
-         " Most of it, 60 to 80 %, is spent in push, near a.cpp:7."},
+         " Most of the time, 60 to 80 %, is spent in push, near a.cpp:7."},
         {{.hot = PUSH(7), .hot_time = {0.2, 0.02, 0.3}},
-         " The most, 2 to 30 %, is spent in push, near a.cpp:7."},
+         " The most time, 2 to 30 %, is spent in push, near a.cpp:7."},
         {{.hot = PUSH(7), .hot_entry = TREE("insert"), .hot_time = {0.7, 0.6, 0.8}},
-         " Most of it, 60 to 80 %, is spent in insert (libtree.so.6), called by push near "
+         " Most of the time, 60 to 80 %, is spent in insert (libtree.so.6), called by push near "
          "a.cpp:7."},
         {{.hot = TREE("insert"), .hot_time = {0.7, 0.6, 0.8}},
-         " Most of it, 60 to 80 %, is spent in insert (libtree.so.6)."},
+         " Most of the time, 60 to 80 %, is spent in insert (libtree.so.6)."},
         {{.hot_time = {0}}, ""},
     };
     struct model model = {.strings = intern_table_create()};

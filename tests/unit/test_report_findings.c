@@ -323,6 +323,20 @@ static void test_where_indexes_come_from(void **state)
     free(text);
 }
 
+/* An unrolled loop: each of its instructions goes a line on, and all of them use the line. */
+static void test_steps_of_one_line(void **state)
+{
+    struct access_evidence evidence = anywhere;
+
+    (void)state;
+    evidence.visits = evidence.far_steps = 1;
+    evidence.even_steps = 0.99;
+    evidence.stride_bytes = evidence.line_bytes;
+    assert_int_equal(pattern_of(&evidence), PATTERN_IN_ORDER);
+    evidence.stride_bytes = 2 * evidence.line_bytes;
+    assert_int_equal(pattern_of(&evidence), PATTERN_ACROSS_LINES);
+}
+
 /* Runs that agree, on n independent bursts. */
 static struct verdict verdict_on(struct access_evidence evidence, double bursts, double reuses,
                                  size_t others, struct access_evidence other)
@@ -392,6 +406,32 @@ static void test_bound_of_shares(void **state)
     assert_true(fabs(share_at_least(1, 10) - 10 / (10 + 3.8416)) < 1e-9);
     assert_true(fabs(share_at_least(0.5, 100) - 0.4038) < 1e-4);
     assert_true(share_at_least(1, 0) == 0);
+}
+
+/* Without a register that traps: loops that go through an object in turn pass over it, unless it
+ * fits. */
+static void test_unwatched_passes(void **state)
+{
+    struct access_evidence evidence = anywhere;
+    struct verdict verdict;
+    char *text;
+
+    (void)state;
+    evidence.width = 8;
+    evidence.visits = 0.125;
+    assert_int_equal(pattern_of(&evidence), PATTERN_IN_ORDER);
+    evidence.passed_elsewhere = true;
+    assert_int_equal(pattern_of(&evidence), PATTERN_PASSES);
+    verdict = verdict_on(evidence, 30, 0, 0, evidence);
+    assert_int_equal(verdict.belief, BELIEF_LIKELY);
+    text = pattern_reason(PATTERN_PASSES, &evidence);
+    assert_non_null(strstr(text, "in turn"));
+    free(text);
+    evidence.late_reuses = 100; /* which were watched, and are in this loop */
+    assert_int_equal(pattern_of(&evidence), PATTERN_IN_ORDER);
+    evidence.late_reuses = 0;
+    evidence.object_bytes = evidence.touched_bytes = evidence.level_bytes;
+    assert_int_equal(pattern_of(&evidence), PATTERN_IN_ORDER);
 }
 
 /* Each pattern that is shown has a name, a remedy with its object's name in it, and a reason. */
@@ -658,6 +698,8 @@ int main(void)
         cmocka_unit_test(test_rows_that_are_blocks),
         cmocka_unit_test(test_who_leads_to_blocks),
         cmocka_unit_test(test_where_indexes_come_from),
+        cmocka_unit_test(test_unwatched_passes),
+        cmocka_unit_test(test_steps_of_one_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,8 @@ char *hot_code_text(struct model *model, const struct findings *findings)
     time = finding_share_text(findings->hot_time);
     place = place_words(model, findings);
     text = format_string(" %s, %s, is spent in %s.",
-                         findings->hot_time.lo > 0.5 ? "Most of it" : "The most", time, place);
+                         findings->hot_time.lo > 0.5 ? "Most of the time" : "The most time", time,
+                         place);
     free(place);
     free(time);
     return text;

@@ -59,10 +59,20 @@ static char *unseen_text(const struct findings *findings, const char *time_word)
                          findings->sight.way_out);
 }
 
+/* Where it is worth a look all the same. Frees the text. */
+static char *with_hot_code(struct model *model, const struct findings *findings, char *text)
+{
+    char *hot = hot_code_text(model, findings), *longer = format_string("%s%s", text, hot);
+
+    free(hot);
+    free(text);
+    return longer;
+}
+
 char *nothing_found_text(struct model *model, const struct findings *findings,
                          const char *time_word)
 {
-    char *memory, *hot, *text;
+    char *memory, *text;
 
     if (is_unsampled(model, findings))
         return copy_string("Too short for a sample: nothing is known of its accesses. Let it work "
@@ -85,25 +95,23 @@ char *nothing_found_text(struct model *model, const struct findings *findings,
                              "budget.",
                              model->bursts, model->bursts == 1 ? "" : "s");
     if (findings->sight.misses_long_uses && findings->memory.hi >= 2 * FINDING_TIME_MIN)
-        return unseen_text(findings, time_word);
+        return with_hot_code(model, findings, unseen_text(findings, time_word));
     if (findings->memory.value >= 2 * FINDING_TIME_MIN)
-        return unavoidable_text(model, findings, time_word);
+        return with_hot_code(model, findings, unavoidable_text(model, findings, time_word));
     memory = finding_share_text(findings->memory);
     if (findings->memory.hi >= UNDECIDED) {
         text = format_string("Too few samples to tell whether memory is the problem: misses take "
                              "%s of the %s. Run about %.0f times as long.",
                              memory, time_word, times_until_decided(findings->memory));
-        free(memory);
-        return text;
+    } else {
+        text =
+            format_string("%s%s. Misses take %s of the %s.",
+                          findings->memory.hi >= 2 * FINDING_TIME_MIN ? "Probably nothing to gain"
+                                                                      : "Nothing to gain",
+                          findings->sight.misses_sharing ? " from a thread's own use of its caches"
+                                                         : ": memory is not the problem",
+                          memory, time_word);
     }
-    hot = hot_code_text(model, findings);
-    text = format_string("%s%s. Misses take %s of the %s.%s",
-                         findings->memory.hi >= 2 * FINDING_TIME_MIN ? "Probably nothing to gain"
-                                                                     : "Nothing to gain",
-                         findings->sight.misses_sharing ? " from a thread's own use of its caches"
-                                                        : ": memory is not the problem",
-                         memory, time_word, hot);
-    free(hot);
     free(memory);
-    return text;
+    return with_hot_code(model, findings, text);
 }

@@ -136,9 +136,10 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
     case PATTERN_FALSE_SHARING:
         return format_string("part them: %c%s", tolower((unsigned char)*elsewhere), elsewhere + 1);
     case PATTERN_TRUE_SHARING:
-        return format_string("give each thread a copy of %s of its own and add them up at the end "
-                             "(or batch the updates, or split the lock)",
-                             object);
+        return format_string(
+            "write %s less often: a copy for each thread, combined at the end (sums, "
+            "counters); several at a time (queues, under one lock); or split it",
+            object);
     case PATTERN_HANDED_OVER:
         return format_string("run the threads that exchange %s on CPUs that share a cache; or let "
                              "who writes it use it as well, or hand over more at a time, less "

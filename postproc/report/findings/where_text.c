@@ -84,6 +84,48 @@ static void append(char **text, const char *separator, const char *more)
     *text = longer;
 }
 
+/* Longer names lose what their templates are made of: of a map of lists it fills a screen. */
+enum { NAME_MAX_SHOWN = 60 };
+
+static bool is_operator(const char *text, size_t at)
+{
+    static const char word[] = "operator";
+    size_t length = sizeof(word) - 1;
+
+    while (at > 0 && (text[at - 1] == '<' || text[at - 1] == '-' || text[at - 1] == '>'))
+        at--;
+    return at >= length && strncmp(text + at - length, word, length) == 0;
+}
+
+/* "map<...>::insert"; the caller frees it. */
+static char *without_template_arguments(const char *name)
+{
+    char *text = allocate(strlen(name) + 1, 4), *out = text;
+    size_t depth = 0;
+
+    for (size_t i = 0; name[i] != '\0'; i++) {
+        bool bracket = (name[i] == '<' || name[i] == '>') && !is_operator(name, i);
+
+        if (bracket && name[i] == '>' && depth > 0)
+            depth--;
+        if (depth == 0)
+            *out++ = name[i];
+        if (bracket && name[i] == '<' && depth++ == 0)
+            out = stpcpy(out, "...");
+    }
+    *out = '\0';
+    return text;
+}
+
+static void append_name(char **text, const char *separator, const char *name)
+{
+    char *shorter =
+        strlen(name) > NAME_MAX_SHOWN ? without_template_arguments(name) : copy_string(name);
+
+    append(text, separator, shorter);
+    free(shorter);
+}
+
 /* "a.c:15 and 17 in f", or "15 and 17 in f" where the file was the last one named. */
 static void append_function(struct model *model, const struct named_lines *named, size_t first,
                             size_t count, bool either, char **text)
@@ -100,12 +142,12 @@ static void append_function(struct model *model, const struct named_lines *named
                                                     : ", ";
         char *number = format_string("%u", named->lines[i]->line);
 
-        append(text, separator,
-               i > first || same_file ? number : code_line_text(model, named->lines[i]));
+        append_name(text, separator,
+                    i > first || same_file ? number : code_line_text(model, named->lines[i]));
         free(number);
     }
     if (line->file != NULL)
-        append(text, " in ", line->function);
+        append_name(text, " in ", line->function);
 }
 
 static void append_objects(const struct finding *finding, char **text)
@@ -113,7 +155,7 @@ static void append_objects(const struct finding *finding, char **text)
     char *size, *kind;
 
     for (size_t i = 0; i < finding->object_count; i++)
-        append(text, i == 0 ? ", on " : " and ", finding->objects[i]);
+        append_name(text, i == 0 ? ", on " : " and ", finding->objects[i]);
     if (finding->object_count != 1 || !(finding->object_bytes > 0))
         return;
     size = number_bytes(finding->object_bytes);
