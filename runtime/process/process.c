@@ -299,14 +299,14 @@ static void leave_inheritance(void)
         inheritance_leave(&inheritance);
 }
 
-/* What is not seen without debug registers: said once for a tree of processes, not to who leaves
- * them alone. */
+/* What is not seen without debug registers: said once for a tree of processes, also if its first one
+ * is replaced by exec(2); not to who leaves them alone. */
 static void tell_registers(void)
 {
     struct line line;
 
     if (settings.registers == REGISTERS_TRAP || settings.registers == REGISTERS_UNWANTED ||
-        process_is_follower)
+        process_is_follower || !tree_first_failure(TREE_WANTS_REGISTERS))
         return;
     register_state_line(settings.registers, &line);
     say(&line);

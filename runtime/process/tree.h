@@ -66,7 +66,7 @@ uint64_t tree_start_ns(void);
 void tree_count_profile(bool has);
 
 /* What a process may lack; said once in a tree, for the same goes for the others. */
-enum tree_want { TREE_WANTS_FILE, TREE_WANTS_MEMORY, TREE_WANTS };
+enum tree_want { TREE_WANTS_FILE, TREE_WANTS_MEMORY, TREE_WANTS_REGISTERS, TREE_WANTS };
 
 /* This process lacks it. Whether it is the first of the tree. Once a process and matter. */
 bool tree_first_failure(enum tree_want);
