@@ -553,13 +553,43 @@ static void test_paragraphs(void **state)
     longest[sizeof(longest) - 1] = '\0';
     paragraph_add(&one, 0, 3, "short");
     assert_string_equal(one.text, "short\n");
-    paragraph_add(&other, 2, 4, longest);
-    assert_int_equal(other.lines, 3);
-    assert_int_equal(strcspn(other.text, "\n"), PARAGRAPH_WIDTH);
+    paragraph_add(&other, 2, 4, longest); /* no blank: nowhere to cut it */
+    assert_int_equal(other.lines, 1);
+    assert_int_equal(strcspn(other.text, "\n"), 2 + sizeof(longest) - 1);
     paragraph_append(&one, &other);
-    assert_int_equal(one.lines, 4);
+    assert_int_equal(one.lines, 2);
     paragraph_free(&other);
     paragraph_free(&one);
+}
+
+/* A command is to be copied, and what is shorter than a line is not parted either. */
+static void test_commands_stay_whole(void **state)
+{
+    static const struct {
+        const char *text, *lines;
+    } cases[] = {
+        {"Time it with huge pages before any change of the source: reuse-run --try x PROGRAM. Then",
+         "Time it with huge pages before any change of the source:\n"
+         "   reuse-run --try x PROGRAM. Then\n"},
+        {"Before: reuse-run --try hugepages:cg+0x13f2,hugepages:cg+0x1413,hugepages:cg+0x13d4,"
+         "hugepages:cg+0x13b6 PROGRAM",
+         "Before:\n"
+         "   reuse-run --try hugepages:cg+0x13f2,hugepages:cg+0x1413,hugepages:cg+0x13d4,"
+         "hugepages:cg+0x13b6 PROGRAM\n"},
+        {"Worth at most 82 % of the CPU time, which is nearly all of it; and about 20 to 74 % is "
+         "expected.",
+         "Worth at most 82 % of the CPU time, which is nearly all of it; and about 20 to\n"
+         "   74 % is expected.\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct paragraph paragraph = {.text = NULL};
+
+        paragraph_add(&paragraph, 0, 3, cases[i].text);
+        assert_string_equal(paragraph.text, cases[i].lines);
+        paragraph_free(&paragraph);
+    }
 }
 
 /* Bursts of unlike weight that are in some code or not: the interval holds the share in 95 of 100
@@ -692,6 +722,7 @@ int main(void)
         cmocka_unit_test(test_costs),
         cmocka_unit_test(latencies_are_those_timed_in_the_run),
         cmocka_unit_test(test_paragraphs),
+        cmocka_unit_test(test_commands_stay_whole),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_what_is_advised),

@@ -18,17 +18,55 @@ static void add_line(struct paragraph *paragraph, size_t indent, const char *tex
     ARRAY_PUSH(&paragraph->tones, tone);
 }
 
-/* Bytes of text that fill `width` columns, up to a blank; of a word that is longer, all that fit.
- * Bytes that continue a UTF-8 character take no column. */
+/* Bytes of the command that text begins with; 0: it begins with something else. */
+static size_t command_bytes(const char *text)
+{
+    static const char start[] = "reuse-run ", end[] = " PROGRAM";
+    const char *last, *sentence;
+
+    if (strncmp(text, start, strlen(start)) != 0)
+        return 0;
+    last = strstr(text, end);
+    sentence = strstr(text, ". ");
+    return last != NULL && (sentence == NULL || last < sentence)
+               ? (size_t)(last - text) + strlen(end)
+               : 0;
+}
+
+/* Bytes of the next piece that no line may end in: a word, a number and its unit, or a command,
+ * which a reader copies whole. */
+static size_t piece_bytes(const char *text)
+{
+    size_t bytes = command_bytes(text);
+
+    bytes += strcspn(text + bytes, " ");
+    if (strncmp(text + bytes, " %", 2) == 0)
+        bytes += 1 + strcspn(text + bytes + 1, " ");
+    return bytes;
+}
+
+/* Bytes that continue a UTF-8 character take no column. */
+static size_t columns_of(const char *text, size_t bytes)
+{
+    size_t columns = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return columns;
+}
+
+/* Bytes of text that fill `width` columns, in whole pieces; a longer piece has the line alone. */
 static size_t bytes_that_fit(const char *text, size_t width)
 {
-    size_t bytes = 0, blank = 0, columns = 0;
+    size_t bytes = piece_bytes(text);
 
-    for (; text[bytes] != '\0'; bytes++) {
-        if (((unsigned char)text[bytes] & 0xc0) != 0x80 && ++columns > width)
-            return blank > 0 ? blank : bytes;
-        if (text[bytes] == ' ')
-            blank = bytes;
+    while (text[bytes] != '\0') {
+        size_t blanks = strspn(text + bytes, " ");
+        size_t more = bytes + blanks + piece_bytes(text + bytes + blanks);
+
+        if (columns_of(text, more) > width)
+            break;
+        bytes = more;
     }
     return bytes;
 }

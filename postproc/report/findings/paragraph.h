@@ -15,7 +15,8 @@ struct paragraph {
     ARRAY(enum tone) tones; /* of each line */
 };
 
-/* Adds text, whose first line is indented by `first`, the others by `rest`. */
+/* Adds text, whose first line is indented by `first`, the others by `rest`. A word, or a command
+ * "reuse-run ... PROGRAM", that is longer than a line has one of its own: it is never cut. */
 void paragraph_add(struct paragraph *, size_t first, size_t rest, const char *text);
 /* The same in another tone than the plain one. */
 void paragraph_add_toned(struct paragraph *, size_t first, size_t rest, const char *text,
