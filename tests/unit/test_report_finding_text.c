@@ -10,6 +10,7 @@
 
 #include "report/findings/finding_at.h"
 #include "report/findings/finding_text.h"
+#include "report/findings/findings_screen.h"
 #include "report/findings/hot_code.h"
 #include "support/memory.h"
 
@@ -160,6 +161,39 @@ static void test_a_remedy_is_one_sentence(void **state)
     free(text);
 }
 
+/* Six findings do not fit the first screen, and two more are hardly known. */
+static void test_all_findings_are_a_matter_of_verbosity(void **state)
+{
+    struct finding items[8];
+    struct report_options options = {.verbose = false};
+    struct model model = {.options = &options, .strings = intern_table_create()};
+    struct findings findings = {.items = {.items = items, .count = 8}};
+    struct paragraph brief = {.text = NULL}, full = {.text = NULL};
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++)
+        items[i] = (struct finding){.pattern = PATTERN_LINKED,
+                                    .weight = i < 6 ? FINDING_CLEAR : FINDING_OPEN,
+                                    .lines = {MAIN(20)},
+                                    .line_count = 1,
+                                    .time = {0.2, 0.1, 0.3},
+                                    .gain = {0.2, 0.1, 0.3},
+                                    .longer = 9,
+                                    .reason = "it is",
+                                    .remedy = "keep them",
+                                    .check = "reuse-report --lines"};
+    findings_screen_put(&model, &findings, "CPU time", NULL, &brief);
+    assert_non_null(strstr(brief.text, "more findings (-v). 2 more with"));
+    assert_null(strstr(brief.text, "5. "));
+    options.verbose = true;
+    findings_screen_put(&model, &findings, "CPU time", NULL, &full);
+    assert_non_null(strstr(full.text, "8. From node to node"));
+    assert_null(strstr(full.text, "(-v)"));
+    paragraph_free(&full);
+    paragraph_free(&brief);
+    intern_table_free(model.strings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +201,7 @@ int main(void)
         cmocka_unit_test(test_the_finding_at_a_place),
         cmocka_unit_test(test_a_remedy_is_one_sentence),
         cmocka_unit_test(test_most_of_the_time_is_more_than_half),
+        cmocka_unit_test(test_all_findings_are_a_matter_of_verbosity),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,6 +33,19 @@ static void say_candidate(struct model *model, const struct finding *finding, co
     free(title);
 }
 
+static bool ends_in(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* Has a full stop, or ends in a command, which a full stop would become part of when copied. */
+static bool ends_whole(const char *remedy)
+{
+    return ends_in(remedy, ".") || ends_in(remedy, " PROGRAM");
+}
+
 static void say_finding(struct model *model, const struct finding *finding, size_t number,
                         const char *time_word, struct paragraph *screen)
 {
@@ -48,10 +61,7 @@ static void say_finding(struct model *model, const struct finding *finding, size
     free(text);
     free(where);
     if (*finding->remedy != '\0') {
-        size_t length = strlen(finding->remedy);
-
-        text = format_string("Do: %s%s", finding->remedy,
-                             finding->remedy[length - 1] == '.' ? "" : ".");
+        text = format_string("Do: %s%s", finding->remedy, ends_whole(finding->remedy) ? "" : ".");
         paragraph_add(screen, 3, 7, text);
         free(text);
     }
@@ -88,11 +98,11 @@ static char *below_text(const struct model *model, const struct findings *findin
 {
     char *costs = access_costs_text(&findings->costs, &model->machine);
     size_t left = findings->items.count - shown - uncertain;
-    char *more =
-        left > 0 ? format_string("%zu more finding%s (--format json). ", left, left == 1 ? "" : "s")
-                 : copy_string("");
-    char *few = uncertain > 0 ? format_string("%zu more with too few samples to tell. ", uncertain)
-                              : copy_string("");
+    char *more = left > 0 ? format_string("%zu more finding%s (-v). ", left, left == 1 ? "" : "s")
+                          : copy_string("");
+    char *few = uncertain > 0
+                    ? format_string("%zu more with too few samples to tell (-v). ", uncertain)
+                    : copy_string("");
     char *text = format_string("%s%sLatencies: %s. Shares of time are modelled, at 95 %%; what "
                                "overlaps in time is not ranked.",
                                more, few, costs);
@@ -108,26 +118,40 @@ static bool says_something(const struct findings *findings, size_t i)
     return finding_has_evidence(&findings->items.items[i]) || i == 0;
 }
 
+/* The first one is shown however long it is. */
+static bool has_room(const struct paragraph *screen, const struct paragraph *one, size_t shown)
+{
+    return shown == 0 || (shown < SHOWN_MAX && screen->lines + one->lines + LINES_BELOW <= SCREEN);
+}
+
+/* The first one that is too uncertain to advise is where to look, others are told as they are. */
+static void say(struct model *model, const struct findings *findings, size_t i, size_t number,
+                const char *time_word, struct paragraph *one)
+{
+    const struct finding *finding = &findings->items.items[i];
+
+    if (i > 0 || finding_is_advised(finding, true))
+        say_finding(model, finding, number, time_word, one);
+    else
+        say_candidate(model, finding, time_word, one);
+}
+
 void findings_screen_put(struct model *model, const struct findings *findings,
                          const char *time_word, const char *conclusion, struct paragraph *screen)
 {
+    const bool all = model->options->verbose;
     size_t shown = 0, uncertain = 0;
     char *text;
 
     for (size_t i = 0; i < findings->items.count; i++) {
         struct paragraph one = {.text = NULL};
 
-        if (!says_something(findings, i)) {
+        if (!all && !says_something(findings, i)) {
             uncertain++;
             continue;
         }
-        if (shown == SHOWN_MAX)
-            continue;
-        if (finding_is_advised(&findings->items.items[i], i == 0))
-            say_finding(model, &findings->items.items[i], shown + 1, time_word, &one);
-        else
-            say_candidate(model, &findings->items.items[i], time_word, &one);
-        if (shown == 0 || screen->lines + one.lines + LINES_BELOW <= SCREEN) {
+        say(model, findings, i, shown + 1, time_word, &one);
+        if (all || has_room(screen, &one, shown)) {
             paragraph_append(screen, &one);
             shown++;
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first screen: findings before anything else, in at most 24 lines of 80 columns. */
+/* The first screen: findings before anything else, in at most 24 lines of 80 columns; with -v
+ * all of them. */
 #ifndef REUSE_POSTPROC_FINDINGS_SCREEN_H
 #define REUSE_POSTPROC_FINDINGS_SCREEN_H
 
