@@ -76,6 +76,10 @@ check "exact: text" out_has '^L2 misses +500 +100 +-80 % +less$'
 check "the answer stands first" out_has '^Changed: L1 misses -80 %, L2 misses -80 %\. No difference'
 check "exact: no CPU time" bash -c '! grep -q "^CPU time" "$1"' - "$work/out"
 
+run "$report" --diff x.rprof x.rprof
+check "what has no rows is one line and no table" bash -c 'grep -q "^L2 misses by data object" "$1" &&
+    ! grep -q "(none)" "$1"' - "$work/out"
+
 run "$report" --format json --diff a.rprof a2.rprof : b.rprof b2.rprof
 check "several files: means, with an interval of the CPU time" says 'd["before"]["files"] == 2 and
     total("CPU time")["before"] == 4.15e9 and total("CPU time")["verdict"] == "none shown"'

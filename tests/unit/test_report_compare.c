@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "report/compare/answer.h"
 #include "report/compare/arguments.h"
 #include "report/compare/judgement.h"
 #include "report/compare/subject_names.h"
@@ -288,6 +289,36 @@ static void test_sides(void **state)
     assert_false(arguments_split_sides(twice, &count, &before));
 }
 
+/* The CPU time of one run has no interval; if the other side's shows a change, that is the news. */
+static void test_the_answer_leaves_nothing_out(void **state)
+{
+    const struct figure once = {.known = true, .once = true, .value = {2, 2, 2}};
+    const struct change less = change_between(known(4, 3, 5), once);
+    const struct change unclear = change_between(known(2.1, 1, 3), once);
+    const struct change same = change_between(known(5, 1, 9), known(5, 1, 9));
+    const struct change missing = change_between(known(5, 1, 9), (struct figure){.known = false});
+    struct answer answer = {.changed = NULL};
+    char *text;
+
+    (void)state;
+    answer_add(&answer, "CPU time", &less, "-50 % (-60 to -33)");
+    answer_add(&answer, "accesses", &same, "0 %");
+    answer_add(&answer, "L1 misses", &missing, "-");
+    text = answer_text(&answer);
+    assert_string_equal(text,
+                        "Changed: CPU time -50 % (-60 to -33), with a single run on one side. "
+                        "No difference that these runs can show: accesses. "
+                        "Not known: L1 misses.");
+    free(text);
+    answer_add(&answer, "CPU time", &unclear, "-5 %");
+    text = answer_text(&answer);
+    assert_string_equal(text, "Not known: CPU time (-5 %, from too few runs).");
+    free(text);
+    text = answer_text(&answer);
+    assert_string_equal(text, "");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_objects),
         cmocka_unit_test(test_sides),
+        cmocka_unit_test(test_the_answer_leaves_nothing_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

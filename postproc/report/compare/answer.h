@@ -7,14 +7,15 @@
 
 /* Zeroed: nothing is known yet. */
 struct answer {
-    char *changed, *unchanged;
+    char *changed, *unchanged, *unknown;
 };
 
-/* what: "CPU time"; amount: "-87 % (-97 to -64)". */
+/* what: "CPU time"; amount: "-87 % (-97 to -64)". What was measured in one run on a side has
+ * changed if the interval that the other side gives shows it. */
 void answer_add(struct answer *, const char *what, const struct change *, const char *amount);
 
-/* "Changed: CPU time -87 % (-97 to -64). No difference that these runs can show: L2 misses." The
- * caller frees it; the answer is empty then. */
+/* "Changed: CPU time -87 % (-97 to -64). No difference that these runs can show: L2 misses. Not
+ * known: L3 misses." The caller frees it; the answer is empty then. */
 char *answer_text(struct answer *);
 
 #endif

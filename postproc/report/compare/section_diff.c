@@ -157,23 +157,21 @@ static void fill_subject(struct document *document, struct row *row, const char 
     free(text);
 }
 
-/* The table of totals, and the sentence that it amounts to. */
+/* The table of totals, and the sentences that it amounts to. */
 struct totals {
     struct document *document;
     struct table *table;
     struct answer answer;
+    bool beyond; /* misses of a level are not known on one side or both */
 };
 
 static void add_figure(struct totals *totals, const char *what, enum cell_kind kind,
                        const struct figure *before, const struct figure *after)
 {
     struct change change = change_between(*before, *after);
-    struct row *row;
+    struct row *row = table_row(totals->table);
     char *amount;
 
-    if (!before->known && !after->known)
-        return;
-    row = table_row(totals->table);
     row->cells[0] = cell_text(totals->document, what);
     fill_change(totals->document, row->cells + 1, kind, &change);
     amount = change_text(&change);
@@ -181,26 +179,40 @@ static void add_figure(struct totals *totals, const char *what, enum cell_kind k
     free(amount);
 }
 
+/* What neither side can know is not a row. */
+static void add_known_figure(struct totals *totals, const char *what, enum cell_kind kind,
+                             const struct figure *before, const struct figure *after)
+{
+    if (before->known || after->known)
+        add_figure(totals, what, kind, before, after);
+}
+
+/* Misses that are not known are what a reader looks for: they have their rows. */
 static void add_level_figures(const struct comparison_side sides[SIDES], struct totals *totals)
 {
     for (size_t i = 0; i < comparison_levels(sides); i++) {
+        const struct figure *before = &sides[SIDE_BEFORE].figures.misses[i];
+        const struct figure *after = &sides[SIDE_AFTER].figures.misses[i];
         char *what =
             format_string("%s misses", level_name(sides[SIDE_AFTER].model, totals->document, i));
 
-        add_figure(totals, what, CELL_COUNT, &sides[SIDE_BEFORE].figures.misses[i],
-                   &sides[SIDE_AFTER].figures.misses[i]);
+        add_figure(totals, what, CELL_COUNT, before, after);
+        totals->beyond |= !before->known || !after->known;
         free(what);
     }
 }
 
-static const char *totals_remark(struct comparison_side sides[SIDES])
+/* The caller frees it. */
+static char *totals_remark(struct comparison_side sides[SIDES], bool beyond)
 {
     bool once = sides[SIDE_BEFORE].figures.cpu_ns.once || sides[SIDE_AFTER].figures.cpu_ns.once;
 
-    return once ? "none shown: no difference that these runs can show. one run: how much the CPU "
-                  "time varies from run to run is not known; name several files on each side, as "
-                  "in --diff before.*.rprof : after.*.rprof."
-                : "none shown: no difference that these runs can show.";
+    return format_string(
+        "none shown: no difference that these runs can show.%s%s",
+        beyond ? " not known: a large part of the reuses is farther than was watched." : "",
+        once ? " one run: how much the CPU time varies from run to run is not known; name several "
+               "files on each side, as in --diff before.*.rprof : after.*.rprof."
+             : "");
 }
 
 static void add_totals(struct comparison_side sides[SIDES], struct document *document,
@@ -218,15 +230,19 @@ static void add_totals(struct comparison_side sides[SIDES], struct document *doc
         COLUMNS(figure_columns));
 
     struct totals totals = {.document = document, .table = table};
-    char *answer;
+    char *answer, *remark;
 
-    add_figure(&totals, "CPU time", CELL_TIME, &before->cpu_ns, &after->cpu_ns);
-    add_figure(&totals, "accesses", CELL_COUNT, &before->accesses, &after->accesses);
+    add_known_figure(&totals, "CPU time", CELL_TIME, &before->cpu_ns, &after->cpu_ns);
+    add_known_figure(&totals, "accesses", CELL_COUNT, &before->accesses, &after->accesses);
     add_level_figures(sides, &totals);
-    add_figure(&totals, "transfers", CELL_COUNT, &before->transfers, &after->transfers);
-    add_figure(&totals, "true sharing", CELL_COUNT, &before->true_sharing, &after->true_sharing);
-    add_figure(&totals, "false sharing", CELL_COUNT, &before->false_sharing, &after->false_sharing);
-    table_remark(document, table, totals_remark(sides));
+    add_known_figure(&totals, "transfers", CELL_COUNT, &before->transfers, &after->transfers);
+    add_known_figure(&totals, "true sharing", CELL_COUNT, &before->true_sharing,
+                     &after->true_sharing);
+    add_known_figure(&totals, "false sharing", CELL_COUNT, &before->false_sharing,
+                     &after->false_sharing);
+    remark = totals_remark(sides, totals.beyond);
+    table_remark(document, table, remark);
+    free(remark);
     answer = answer_text(&totals.answer);
     if (*answer != '\0')
         section_paragraph(document, section, "diff.verdict", answer);
@@ -256,26 +272,32 @@ static bool is_idle(const struct change *change)
             !(change->after.value.value > 0));
 }
 
+/* "2 lines are left out: ... "; empty if none is. The caller frees it. */
+static char *left_out_text(struct comparison_side sides[SIDES], const struct subject_list *list)
+{
+    const char *newer = line_texts_newer(sides[SIDE_BEFORE].texts);
+
+    if (newer == NULL)
+        newer = line_texts_newer(sides[SIDE_AFTER].texts);
+    return list->left_out > 0
+               ? format_string("%zu line%s left out: %s was changed after the program that ran was "
+                               "built, so their text is not known. The functions are compared. ",
+                               list->left_out, list->left_out == 1 ? " is" : "s are",
+                               newer != NULL ? newer : "their file")
+               : copy_string("");
+}
+
 /* Below the table: what is not in it. */
 static void add_remark(struct comparison_side sides[SIDES], const struct subject_list *list,
                        size_t folded, struct document *document, struct table *table)
 {
-    const char *newer = line_texts_newer(sides[SIDE_BEFORE].texts);
-    char *left_out, *text;
+    char *left_out = left_out_text(sides, list);
+    char *text =
+        format_string("%s%zu in all, %zu of them in both%s", left_out, list->all, list->matched,
+                      folded > 0 ? "; changes below 0.1 % of all misses, or not known, "
+                                   "are not shown."
+                                 : ".");
 
-    if (newer == NULL)
-        newer = line_texts_newer(sides[SIDE_AFTER].texts);
-    left_out = list->left_out > 0
-                   ? format_string("%zu line%s left out: %s was changed after the program that "
-                                   "ran was built, so their text is not known. The functions are "
-                                   "compared. ",
-                                   list->left_out, list->left_out == 1 ? " is" : "s are",
-                                   newer != NULL ? newer : "their file")
-                   : copy_string("");
-    text = format_string("%s%zu in all, %zu of them in both%s", left_out, list->all, list->matched,
-                         folded > 0 ? "; changes below 0.1 % of all misses, or not known, are not "
-                                      "shown."
-                                    : ".");
     table_remark(document, table, text);
     free(text);
     free(left_out);
@@ -305,14 +327,51 @@ static const char *subjects_basis(const struct comparison_side sides[SIDES])
                : NULL;
 }
 
+/* Text has no table without rows: one sentence stands for all of them. */
+static void say_empty(struct comparison_side sides[SIDES], const char *empty,
+                      struct document *document, struct section *section)
+{
+    size_t focus = comparison_focus(sides);
+    bool known = sides[SIDE_BEFORE].figures.misses[focus].known &&
+                 sides[SIDE_AFTER].figures.misses[focus].known;
+    const char *level = level_name(sides[SIDE_AFTER].model, document, focus);
+    char *text = known
+                     ? format_string("%s misses by %s: no change of 0.1 %% of all misses or more "
+                                     "is known.",
+                                     level, empty)
+                     : format_string("%s misses are not compared by %s: how many there are in all "
+                                     "is not known on one side or both.",
+                                     level, empty);
+
+    section_paragraph(document, section, NULL, text);
+    free(text);
+}
+
+/* Out of the text only: JSON and CSV have the table. */
+static void leave_out(struct comparison_side sides[SIDES], const struct subject_list *list,
+                      const char *what, struct document *document, struct section *section,
+                      struct table *table, char **empty)
+{
+    char *left_out = left_out_text(sides, list);
+    char *longer = *empty != NULL ? format_string("%s or %s", *empty, what) : copy_string(what);
+
+    table->title = NULL;
+    if (*left_out != '\0')
+        section_paragraph(document, section, NULL, left_out);
+    free(*empty);
+    free(left_out);
+    *empty = longer;
+}
+
 static void add_subjects(struct comparison_side sides[SIDES], enum subject_kind kind,
-                         struct document *document, struct section *section)
+                         struct document *document, struct section *section, char **empty)
 {
     static const struct {
-        const char *key, *title;
-    } tables[] = {[SUBJECT_OBJECT] = {"diff.objects", "data object"},
-                  [SUBJECT_LINE] = {"diff.lines", "source line (function: its text)"},
-                  [SUBJECT_FUNCTION] = {"diff.functions", "function"}};
+        const char *key, *title, *brief;
+    } tables[] = {
+        [SUBJECT_OBJECT] = {"diff.objects", "data object", "data object"},
+        [SUBJECT_LINE] = {"diff.lines", "source line (function: its text)", "source line"},
+        [SUBJECT_FUNCTION] = {"diff.functions", "function", "function"}};
     struct model *after = sides[SIDE_AFTER].model;
     size_t focus = comparison_focus(sides), folded = 0;
     struct subject_list list = subjects_compare(sides, kind, after->options->top);
@@ -337,7 +396,10 @@ static void add_subjects(struct comparison_side sides[SIDES], enum subject_kind 
         row->cells[SEEN_AFTER] = cell_truth(subject->seen[SIDE_AFTER]);
         row->cells[LEVELS] = cell_table(levels_of(sides, document, subject));
     }
-    add_remark(sides, &list, folded, document, table);
+    if (table->rows.count > 0)
+        add_remark(sides, &list, folded, document, table);
+    else
+        leave_out(sides, &list, tables[kind].brief, document, section, table, empty);
     section_table(section, table);
     subjects_free(&list);
     free(title);
@@ -381,7 +443,9 @@ static void add_moved(struct comparison_side sides[SIDES], struct document *docu
 
 void section_diff(struct comparison_side sides[SIDES], struct document *document)
 {
+    static const enum subject_kind kinds[] = {SUBJECT_OBJECT, SUBJECT_FUNCTION, SUBJECT_LINE};
     struct section *section = document_section(document, "diff", "What changed", true);
+    char *empty = NULL;
 
     add_compared_runs(sides, document, section);
     add_totals(sides, document, section);
@@ -391,8 +455,10 @@ void section_diff(struct comparison_side sides[SIDES], struct document *document
                               "Lines and objects of this region were not counted.");
             return;
         }
-    add_subjects(sides, SUBJECT_OBJECT, document, section);
-    add_subjects(sides, SUBJECT_FUNCTION, document, section);
-    add_subjects(sides, SUBJECT_LINE, document, section);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+        add_subjects(sides, kinds[i], document, section, &empty);
+    if (empty != NULL)
+        say_empty(sides, empty, document, section);
+    free(empty);
     add_moved(sides, document, section);
 }
