@@ -246,13 +246,17 @@ void output_note(const char *format, ...)
 /* What a sample of the lines is worth, at 95 %. */
 static void note_error(const struct locality_histograms *total)
 {
-    char text[256];
+    char text[512];
     double accesses = (double)total->accesses[0];
     if (locality_rate() == 1 || accesses <= 0 || output_begin() == NULL)
         return;
     snprintf(text, sizeof text,
-             "Only 1 in %" PRIu32 " lines was followed: shares of accesses are good to %.2f "
-             "points, cache sizes and numbers of lines to %.1f %% (95 %%)",
+             "Only 1 in %" PRIu32
+             " lines was followed. Of the whole program, the share of accesses "
+             "that reuse a line late is good to %.2f points, cache sizes and numbers of lines to "
+             "%.1f %% (95 %%). Source lines and objects have no such bound: a cache line that is "
+             "used very often, as of a stack, counts with all its accesses or with none, and a "
+             "share may be off by as much as that line has",
              locality_rate(), 196 * sqrt(total->share_error2) / accesses,
              196 * sqrt(total->lines_error2) / accesses);
     struct record_note record = {.severity = NOTE_INFORMATION};

@@ -320,4 +320,9 @@ check "exact: lines are not counted by thread, and none are shown" json_says 'r[
 run piped "$report" exact.rprof
 check "exact: text says so" out_has 'Exact: every access was counted'
 check "exact: 80 columns" narrow
+{ printf 'lines 100\n'; cat exact.script; } | "$script" part.rprof
+run "$report" part.rprof
+check "a part of the lines: headings say which, and not that it is exact" bash -c '
+    grep -q "^  Estimated from the accesses to 1 in 100 lines (1 % of them)" "$1" &&
+    grep -q "^Engine: .*1 in 100 lines was followed" "$1" && ! grep -q "very access was counted" "$1"' - "$work/out"
 finish

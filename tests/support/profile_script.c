@@ -17,6 +17,7 @@
  *     burst THREAD CONTEXT [FIELD=VALUE...] of the groups since the last one; wide if any has a
  * SIZE sample THREAD CONTEXT [FIELD=VALUE...] [end=REASON:WATCHED_NS:IP] of a burst: begins with
  * the thread's last one histogram SCOPE MEASURE LINE_SIZE KEY KEY2 ACCESSES COLD [VALUE=COUNT...]
+ *     lines N                               histograms from here on are of 1 in N lines
  *     region ENTRY_IP NAME
  *     note SEVERITY TEXT...
  *     finish | cut                          the end in order, or as SIGKILL leaves it
@@ -37,6 +38,7 @@ enum { GROUPS_MAX = 1024, COUNTS_MAX = 64 };
 static struct builder_group groups[GROUPS_MAX]; /* of the next burst */
 static struct probe_count counts[GROUPS_MAX][COUNTS_MAX];
 static size_t group_count;
+static uint32_t line_rate = 1;
 static bool wide; /* a group tells other line sizes than the run's */
 
 static void bad(const char *what)
@@ -327,7 +329,7 @@ enum { BINS_MAX = 4096 };
 
 static void make_histogram(char *line)
 {
-    struct record_histogram histogram = {.rate_denominator = 1};
+    struct record_histogram histogram = {.rate_denominator = line_rate};
     static struct histogram_bin bins[BINS_MAX];
     char *field;
 
@@ -397,6 +399,8 @@ static bool run_command(const char *command, char *line)
         make_sample(line);
     } else if (strcmp(command, "histogram") == 0) {
         make_histogram(line);
+    } else if (strcmp(command, "lines") == 0) {
+        line_rate = (uint32_t)number(&line);
     } else if (strcmp(command, "region") == 0) {
         uint64_t entry = number(&line);
 

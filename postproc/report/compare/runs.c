@@ -53,7 +53,9 @@ static void add_side(const struct comparison_side *side, enum side number,
                      ? format_string(" and %zu more, the mean of them", model->profile_count - 1)
                      : copy_string("");
     char *text = format_string("%s, engine %s%s%s (%s%s)", program_of(model), engine_of(model),
-                               model->exact ? ", every access counted" : ", bursts: ",
+                               !model->exact          ? ", bursts: "
+                               : model->line_rate > 1 ? ", a part of the lines followed"
+                                                      : ", every access counted",
                                model->exact ? "" : bursts, model->profiles[0]->path, more);
     char *key = format_string("diff.%s.program", name);
 

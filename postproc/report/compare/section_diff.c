@@ -202,6 +202,18 @@ static void add_level_figures(const struct comparison_side sides[SIDES], struct 
     }
 }
 
+/* Both sides count every access, of all lines or of a part of them. */
+static bool follows_lines(const struct comparison_side sides[SIDES])
+{
+    return sides[SIDE_BEFORE].model->exact && sides[SIDE_AFTER].model->exact;
+}
+
+static bool is_exact(const struct comparison_side sides[SIDES])
+{
+    return follows_lines(sides) && sides[SIDE_BEFORE].model->line_rate == 1 &&
+           sides[SIDE_AFTER].model->line_rate == 1;
+}
+
 /* The caller frees it. */
 static char *totals_remark(struct comparison_side sides[SIDES], bool beyond)
 {
@@ -220,13 +232,16 @@ static void add_totals(struct comparison_side sides[SIDES], struct document *doc
 {
     const struct run_figures *before = &sides[SIDE_BEFORE].figures;
     const struct run_figures *after = &sides[SIDE_AFTER].figures;
-    bool exact = sides[SIDE_BEFORE].model->exact && sides[SIDE_AFTER].model->exact;
     struct table *table = document_table(
         document, "diff.totals", "In all, per file of each side",
-        exact ? "Exact: every access was counted; misses are modelled as of private LRU caches. "
-                "CPU time is measured."
-              : "Estimated, 95 % intervals; the two runs are independent. Misses are modelled as "
-                "of private LRU caches. CPU time is measured.",
+        is_exact(sides)
+            ? "Exact: every access was counted; misses are modelled as of private LRU caches. "
+              "CPU time is measured."
+        : follows_lines(sides)
+            ? "Estimated from all accesses to a part of the lines, without an interval; misses are "
+              "modelled as of private LRU caches."
+            : "Estimated, 95 % intervals; the two runs are independent. Misses are modelled as "
+              "of private LRU caches. CPU time is measured.",
         COLUMNS(figure_columns));
 
     struct totals totals = {.document = document, .table = table};
@@ -322,8 +337,10 @@ static bool is_negligible(const struct comparison_side sides[SIDES], const struc
 
 static const char *subjects_basis(const struct comparison_side sides[SIDES])
 {
-    return sides[SIDE_BEFORE].model->exact && sides[SIDE_AFTER].model->exact
-               ? "Exact, without coherence misses: these are counted for the run alone."
+    return is_exact(sides) ? "Exact, without coherence misses: these are counted for the run alone."
+           : follows_lines(sides)
+               ? "From a part of the lines, without coherence misses: these are counted for the "
+                 "run alone."
                : NULL;
 }
 

@@ -23,8 +23,10 @@ const char *export_program(const struct model *model)
 
 const char *export_basis(const struct model *model)
 {
-    return model->exact ? "exact: every access was counted; misses are modelled"
-                        : "estimated from bursts of accesses; misses are modelled";
+    return model->exact && model->line_rate > 1
+               ? "estimated from all accesses to a part of the lines; misses are modelled"
+           : model->exact ? "exact: every access was counted; misses are modelled"
+                          : "estimated from bursts of accesses; misses are modelled";
 }
 
 static void add_event(struct export_stacks *stacks, const char *name, char *description)

@@ -68,7 +68,9 @@ static void say_finding(struct model *model, const struct finding *finding, size
     text = finding->bursts > 0
                ? format_string("Why: %s [%zu bursts]. Check: %s", finding->reason, finding->bursts,
                                finding->check)
-               : format_string("Why: %s [exact]. Check: %s", finding->reason, finding->check);
+               : format_string("Why: %s [%s]. Check: %s", finding->reason,
+                               model->line_rate > 1 ? "from a part of the lines" : "exact",
+                               finding->check);
     paragraph_add(screen, 3, 8, text);
     free(text);
 }

@@ -87,9 +87,12 @@ char *nothing_found_text(struct model *model, const struct findings *findings,
     if (!(model->accesses.value > 0))
         return copy_string("No access was observed: there is nothing to say.");
     if (model->exact)
-        return copy_string("Every access was counted, but none was timed: what misses are worth, "
-                           "a sampled run tells (reuse-run without -e exact). Where they are: "
-                           "--lines, --objects, --blocking.");
+        return format_string("%s, but none was timed: what misses are worth, a sampled run tells "
+                             "(reuse-run without -e exact). Where they are: --lines, --objects, "
+                             "--blocking.",
+                             model->line_rate > 1
+                                 ? "The accesses to a part of the lines were counted"
+                                 : "Every access was counted");
     if (!model->exact && model->bursts < EVIDENCE_BURSTS_MIN)
         return format_string("%zu burst%s: too few for a verdict. Run longer, or with a larger "
                              "budget.",

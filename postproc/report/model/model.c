@@ -44,6 +44,18 @@ static uint32_t thread_id_of(const struct model *model, int32_t tid)
     return 0;
 }
 
+/* Of several runs the one that followed the fewest lines. */
+static uint32_t coarsest_rate(const struct model *model)
+{
+    uint32_t rate = 1;
+
+    for (size_t p = 0; p < model->profile_count; p++)
+        for (size_t i = 0; i < model->profiles[p]->histograms.count; i++)
+            if (model->profiles[p]->histograms.items[i]->rate_denominator > rate)
+                rate = model->profiles[p]->histograms.items[i]->rate_denominator;
+    return rate;
+}
+
 static bool analyse(struct model *model, char *message, size_t size)
 {
     struct analysis_options options = {.line_size = model->options->line_size,
@@ -67,6 +79,7 @@ static bool analyse(struct model *model, char *message, size_t size)
         return false;
     model->asked.like = model->analysis;
     model->exact = analysis_is_exact(model->analysis);
+    model->line_rate = coarsest_rate(model);
     model->observations = model->exact ? analysis_histogram_count(model->analysis)
                                        : analysis_probe_count(model->analysis);
     modelled_paces_find(model);

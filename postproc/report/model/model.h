@@ -112,6 +112,7 @@ struct model {
     struct allocation_namer *namer;
 
     bool exact;
+    uint32_t line_rate; /* exact: one line in so many was followed; 1: all of them */
     size_t observations;
     size_t bursts;          /* that the report rests on: of the region or everything; 0: exact */
     struct machine machine; /* levels 0: not known */

@@ -174,8 +174,11 @@ static void add_measurement(struct model *model, struct document *document, stru
     struct cell accesses = cell_estimate(CELL_COUNT, model->accesses);
     char *text, *range, *value;
 
-    text = format_string("%s%s", engine != NULL ? engine : "several",
-                         model->exact ? " (every access was counted)" : "");
+    text = model->exact && model->line_rate > 1
+               ? format_string("%s (1 in %" PRIu32 " lines was followed)",
+                               engine != NULL ? engine : "several", model->line_rate)
+               : format_string("%s%s", engine != NULL ? engine : "several",
+                               model->exact ? " (every access was counted)" : "");
     section_fact_as(document, section, "engine", "Engine", INTERVAL_NONE,
                     cell_text(document, engine), text);
     free(text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/sections/section_support.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,9 +42,13 @@ const char *basis_of_bursts(const struct model *model, struct document *document
                             const char *what)
 {
     char *number = number_count((double)bursts);
-    char *text = model->exact ? format_string("Exact: every access was counted%s.", what)
-                              : format_string("Estimated from %s burst%s%s; intervals at 95 %%.",
-                                              number, bursts == 1 ? "" : "s", what);
+    char *text = model->exact && model->line_rate > 1
+                     ? format_string("Estimated from the accesses to 1 in %" PRIu32
+                                     " lines (%.3g %% of them), each of which was counted%s.",
+                                     model->line_rate, 100.0 / model->line_rate, what)
+                 : model->exact ? format_string("Exact: every access was counted%s.", what)
+                                : format_string("Estimated from %s burst%s%s; intervals at 95 %%.",
+                                                number, bursts == 1 ? "" : "s", what);
 
     free(number);
     return keep(document, text);

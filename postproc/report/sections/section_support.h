@@ -9,7 +9,8 @@
 /* "L2" or, on an assumed machine, its size. Lives as long as the document. */
 const char *level_name(const struct model *, struct document *, size_t level);
 
-/* "Estimated from 1234 bursts; intervals at 95 %." or "Exact: every access was counted." */
+/* "Estimated from 1234 bursts; intervals at 95 %." or "Exact: every access was counted.";
+ * where a part of the lines was followed, it says which. */
 const char *basis_text(const struct model *, struct document *, const char *what);
 
 /* The same of a part of them, or of those that tell another line size. */
