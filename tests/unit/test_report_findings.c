@@ -537,6 +537,12 @@ static void latencies_are_those_timed_in_the_run(void **state)
                         "L2 4, L3 71, memory 121, another core 100 ns (L3 and memory: 400 loads "
                         "timed in the run; else of the machine's description)");
     free(text);
+    timed.third_from_memory = 1;
+    access_costs_of(&machine, timed, &costs);
+    text = access_costs_text(&costs, &machine);
+    assert_string_equal(text, "L2 4, L3 and memory 121, another core 100 ns (L3 and memory: 400 "
+                              "loads timed in the run; else of the machine's description)");
+    free(text);
     timed.memory = 3; /* too few */
     access_costs_of(&machine, timed, &costs);
     assert_float_equal(costs.latency_ns[3], 90, 1e-9);

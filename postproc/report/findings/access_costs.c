@@ -99,13 +99,25 @@ static const char *source_of(const struct access_costs *costs, const struct mach
     return source;
 }
 
+/* Where all that was timed of the last cache came from memory, the two have one number. */
+static bool last_cache_is_memory(const struct access_costs *costs)
+{
+    double memory = costs->latency_ns[costs->levels];
+
+    return costs->levels > 1 &&
+           fabs(costs->latency_ns[costs->levels - 1] - memory) < 0.005 * memory;
+}
+
 char *access_costs_text(const struct access_costs *costs, const struct machine *machine)
 {
     char *text = copy_string(""), *longer, *own = NULL;
+    bool together = last_cache_is_memory(costs);
 
     for (size_t i = 1; i < costs->levels; i++) {
-        longer =
-            format_string("%sL%u %.3g, ", text, machine->caches[i].level, costs->latency_ns[i]);
+        longer = together && i + 1 == costs->levels
+                     ? format_string("%sL%u and ", text, machine->caches[i].level)
+                     : format_string("%sL%u %.3g, ", text, machine->caches[i].level,
+                                     costs->latency_ns[i]);
         free(text);
         text = longer;
     }

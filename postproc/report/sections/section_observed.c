@@ -102,9 +102,15 @@ static void add_bursts(struct model *model, struct document *document, struct se
     free(probes);
 }
 
+/* A line of zeros tells its reader nothing. */
+static bool is_worth_a_line(const struct model *model, bool something)
+{
+    return something || (model->options->verbose && !model->exact);
+}
+
 /* How well bursts foresaw what the program then did, and where they could not see on. */
-static void add_look_ahead(struct document *document, struct section *section,
-                           const struct observed *observed)
+static void add_look_ahead(const struct model *model, struct document *document,
+                           struct section *section, const struct observed *observed)
 {
     char *text =
         format_string("%" PRIu64 " of %" PRIu64 " forecasts came true; %" PRIu64 " of %" PRIu64
@@ -112,7 +118,9 @@ static void add_look_ahead(struct document *document, struct section *section,
                       observed->foreseen, observed->markers, observed->bridged, observed->stops);
 
     section_fact_as(document, section, "look_ahead.markers",
-                    observed->markers > 0 || observed->stops > 0 ? "Look-ahead" : NULL,
+                    is_worth_a_line(model, observed->markers > 0 || observed->bridged > 0)
+                        ? "Look-ahead"
+                        : NULL,
                     INTERVAL_NONE, cell_value(CELL_COUNT, (double)observed->markers), text);
     section_fact(section, "look_ahead.foreseen", NULL, INTERVAL_NONE,
                  cell_value(CELL_COUNT, (double)observed->foreseen));
@@ -143,8 +151,8 @@ static void add_pursuits(struct document *document, struct section *section,
     free(farthest);
 }
 
-static void add_watches(struct document *document, struct section *section,
-                        const struct observed *observed, bool exact)
+static void add_watches(const struct model *model, struct document *document,
+                        struct section *section, const struct observed *observed)
 {
     const struct watch_summary *watches = &observed->watches;
     uint64_t lost = watches->censored -
@@ -156,7 +164,8 @@ static void add_watches(struct document *document, struct section *section,
                                watches->begun, watches->used, watches->never, observed->evicted,
                                others, watches->invalidated);
 
-    section_fact_as(document, section, "watches.armed", exact ? NULL : "Watches", INTERVAL_NONE,
+    section_fact_as(document, section, "watches.armed",
+                    is_worth_a_line(model, watches->begun > 0) ? "Watches" : NULL, INTERVAL_NONE,
                     cell_value(CELL_COUNT, (double)watches->begun), text);
     section_fact(section, "watches.reused", NULL, INTERVAL_NONE,
                  cell_value(CELL_COUNT, (double)watches->used));
@@ -183,7 +192,7 @@ void add_observed(struct model *model, struct document *document, struct section
         count_forecasts(model, &observed);
     }
     add_bursts(model, document, section, &observed);
-    add_look_ahead(document, section, &observed);
+    add_look_ahead(model, document, section, &observed);
     add_pursuits(document, section, &observed.watches);
-    add_watches(document, section, &observed, model->exact);
+    add_watches(model, document, section, &observed);
 }

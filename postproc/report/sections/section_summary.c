@@ -212,6 +212,9 @@ static void add_memory(struct model *model, struct document *document, struct se
     free(number);
 }
 
+/* Less of the time in loops whose rate is known rounds to nothing. */
+#define COVERED_MIN 0.005
+
 static void add_rate(struct model *model, struct document *document, struct section *section)
 {
     struct access_rate_summary rate = analysis_access_rate(model->analysis);
@@ -220,11 +223,15 @@ static void add_rate(struct model *model, struct document *document, struct sect
     /* The rate of a clock that counts accesses is no news. */
     if (model->exact || profile_counts_accesses(model->profiles[0]))
         return;
-    if (rate.bursts == 0)
+    if (rate.bursts > 0 && rate.covered < COVERED_MIN)
+        text = format_string("%.2f per ns of CPU time, by variables that move on in %zu burst%s; "
+                             "no loop has enough of them for a rate of its own",
+                             rate.per_ns.value, rate.bursts, rate.bursts == 1 ? "" : "s");
+    else if (rate.bursts == 0)
         text = format_string("not measured, taken as %.2f per ns of CPU time", rate.per_ns.value);
     else
         text = format_string("%.2f per ns of CPU time, by variables that move on in %zu burst%s; "
-                             "%.0f %% of the time is in measured loops",
+                             "loops with %.0f %% of the time have a rate of their own",
                              rate.per_ns.value, rate.bursts, rate.bursts == 1 ? "" : "s",
                              100 * rate.covered);
     section_fact_as(document, section, "access_rate.per_ns", "Access rate", INTERVAL_OBJECT,
