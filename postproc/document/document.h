@@ -68,9 +68,10 @@ struct column {
     const char *key;     /* JSON and CSV name; a.b is member b of object a. NULL: text only */
     const char *heading; /* NULL: not in text. "name\nunit" */
     enum interval_keys interval;
-    bool flexible; /* text that may be shortened in the middle to fit the page */
-    bool heat;     /* shares of misses, which colours tell at a glance */
-    bool optional; /* left out of text when the page is too narrow; the last ones first */
+    bool flexible;    /* text that may be shortened in the middle to fit the page */
+    bool heat;        /* shares of misses, which colours tell at a glance */
+    bool optional;    /* left out of text when the page is too narrow; the last ones first */
+    const char *note; /* what it means, below the table where it is shown; NULL: none */
 };
 
 struct row {

@@ -30,6 +30,21 @@ static char *heading_line(const char *heading, int line)
     return copy_string(*end == '\n' ? end + 1 : "");
 }
 
+/* A column that is known nowhere takes room from those that are. */
+static bool is_known(const struct table *table, size_t column)
+{
+    for (size_t i = 0; i < table->rows.count; i++) {
+        const struct cell *cell = &table->rows.items[i].cells[column];
+        char *string = cell_string(cell);
+        bool known = cell->kind == CELL_TEXT || strcmp(string, "-") != 0;
+
+        free(string);
+        if (known)
+            return true;
+    }
+    return table->rows.count == 0;
+}
+
 struct layout {
     size_t count;   /* columns in text */
     size_t *column; /* their numbers in the table */
@@ -101,7 +116,7 @@ static void lay_out(const struct table *table, size_t page, struct layout *layou
     layout->width = allocate_zeroed(slots, sizeof(*layout->width));
     layout->left = allocate_zeroed(slots, sizeof(*layout->left));
     for (size_t k = 0; k < table->column_count; k++)
-        if (table->columns[k].heading != NULL)
+        if (table->columns[k].heading != NULL && is_known(table, k))
             layout->column[layout->count++] = k;
     layout->strings = allocate_zeroed(rows * layout->count, sizeof(*layout->strings));
     for (size_t i = 0; i < layout->count; i++) {
@@ -204,6 +219,26 @@ static void put_row(const struct text_page *page, const struct table *table,
         put_detail(page, row);
 }
 
+/* The remark, and what the columns mean that the page had room for. */
+static void put_remark(const struct text_page *page, const struct table *table,
+                       const struct layout *layout)
+{
+    char *text = copy_string(table->remark != NULL ? table->remark : ""), *longer;
+
+    for (size_t i = 0; i < layout->count; i++) {
+        const char *note = table->columns[layout->column[i]].note;
+
+        if (note == NULL || layout->width[i] == 0)
+            continue;
+        longer = format_string("%s%s%s", text, *text != '\0' ? " " : "", note);
+        free(text);
+        text = longer;
+    }
+    if (*text != '\0')
+        put_wrapped(page, text, 2);
+    free(text);
+}
+
 static void release(struct layout *layout, size_t rows)
 {
     for (size_t i = 0; i < rows * layout->count; i++)
@@ -232,8 +267,7 @@ void put_table(const struct text_page *page, const struct table *table)
         put_row(page, table, &layout, r);
     if (table->rows.count == 0)
         fputs("  (none)\n", page->stream);
-    if (table->remark != NULL)
-        put_wrapped(page, table->remark, 2);
+    put_remark(page, table, &layout);
     if (table->bars != NULL)
         put_wrapped(page, table->bars, 2);
     release(&layout, table->rows.count);

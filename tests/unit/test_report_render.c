@@ -172,6 +172,38 @@ static void test_text(void **state)
     document_free(document);
 }
 
+/* A column that is known nowhere is no column of text, nor is its meaning told. */
+static void test_text_leaves_out_what_is_not_known(void **state)
+{
+    static const struct column three[] = {
+        {.key = "name", .heading = "name"},
+        {.key = "a", .heading = "first", .note = "first: of two."},
+        {.key = "b", .heading = "second", .note = "second: of two."},
+    };
+    struct document *document = document_create();
+    struct section *section = document_section(document, "things", "Things", true);
+    struct table *table = document_table(document, "things", "Some things", NULL, three, 3);
+    struct row *row;
+    char *text;
+
+    (void)state;
+    section_table(section, table);
+    row = table_row(table);
+    row->cells[0] = cell_text(document, "x");
+    row->cells[2] = cell_value(CELL_NUMBER, 3);
+    row = table_row(table);
+    row->cells[0] = cell_text(document, "y");
+    text = rendered(document, render_page);
+    assert_string_equal(text, "== Things ==\n"
+                              "Some things\n"
+                              "name  second\n"
+                              "x          3\n"
+                              "y          -\n"
+                              "  second: of two.\n");
+    free(text);
+    document_free(document);
+}
+
 /* Whatever the target's names are, lines stay within the page and nothing is obeyed. */
 static void test_text_of_long_and_wild_names(void **state)
 {
@@ -454,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_leaves_out_what_is_not_known),
         cmocka_unit_test(test_text_of_long_and_wild_names),
         cmocka_unit_test(test_text_takes_the_width),
         cmocka_unit_test(test_sentences_are_whole_and_paths_cut_between_functions),

@@ -192,6 +192,9 @@ static void put_table(const struct table_view *view)
         fprintf(stream, "<p class=\"remark\">%zu further rows: see --format json.</p>\n",
                 table->rows.count - rows);
     put_note("remark", table->remark, stream);
+    for (size_t k = 0; k < table->column_count; k++)
+        if (is_shown(table, k))
+            put_note("remark", table->columns[k].note, stream);
 }
 
 static void put_grid(const struct grid *grid, FILE *stream)

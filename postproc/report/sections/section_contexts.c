@@ -14,7 +14,10 @@ static const struct column before[] = {
 };
 
 static const struct column after[] = {
-    {.key = "late_distance_bytes", .heading = "late by\nmedian", .optional = true},
+    {.key = "late_distance_bytes",
+     .heading = "late by\nmedian",
+     .optional = true,
+     .note = "late by: median stack distance of the accesses that miss in the first cache."},
     {.key = "frames"},
 };
 

@@ -27,7 +27,10 @@ static const struct column before[] = {
 };
 
 static const struct column after[] = {
-    {.key = "late_distance_bytes", .heading = "late by\nmedian", .optional = true},
+    {.key = "late_distance_bytes",
+     .heading = "late by\nmedian",
+     .optional = true,
+     .note = "late by: median stack distance of the accesses that miss in the first cache."},
     {.key = "median_distance_bytes"},
     {.key = "median_reuse_time"},
     {.key = "reuse_from"},
@@ -186,13 +189,11 @@ void section_lines(struct model *model, struct document *document)
     free(times);
     left_out = folded_text(&folded, "line");
     text = format_string(
-        "%s%slate by: median stack distance of the accesses that miss in %s.%s",
-        left_out != NULL ? left_out : "", left_out != NULL ? " " : "",
-        level_name(model, document, 0),
+        "%s%s%s", left_out != NULL ? left_out : "", left_out != NULL && !model->exact ? " " : "",
         model->exact
             ? ""
-            : " The next use is that of late reuses where watches saw some, else what bursts saw.");
-    remark_few_bursts(document, table, BURSTS, text);
+            : "The next use is that of late reuses where watches saw some, else what bursts saw.");
+    remark_few_bursts(document, table, BURSTS, *text != '\0' ? text : NULL);
     free(left_out);
     free(text);
     section_table(section, table);

@@ -207,15 +207,23 @@ static void add_costs(struct placement_answer *answer, struct document *document
     struct row *row;
 
     columns[0] = (struct column){.key = "mapping", .heading = "mapping"};
-    columns[1] = (struct column){.key = "hop_bytes", .heading = "hop-bytes"};
+    columns[1] = (struct column){
+        .key = "hop_bytes",
+        .heading = "hop-bytes",
+        .note = "hop-bytes: transfers times edges of the machine's tree, less is better."};
     columns[2] = (struct column){.key = "of_random", .heading = "of random\n%"};
-    columns[3] = (struct column){.key = "quality", .heading = "quality", .optional = true};
+    columns[3] = (struct column){.key = "quality",
+                                 .heading = "quality",
+                                 .optional = true,
+                                 .note = "quality: EagerMap's, more is better."};
     for (size_t level = 1; level < levels; level++) {
         char *key = format_string("kept.%s", tree->levels[level].name);
         char *heading = format_string("in %s\n%%", tree->levels[level].name);
 
-        columns[3 + level] = (struct column){.key = document_string(document, key),
-                                             .heading = document_string(document, heading)};
+        columns[3 + level] = (struct column){
+            .key = document_string(document, key),
+            .heading = document_string(document, heading),
+            .note = level == 1 ? "in: part of the transfers that stays inside one." : NULL};
         free(key);
         free(heading);
     }
@@ -250,9 +258,6 @@ static void add_costs(struct placement_answer *answer, struct document *document
     row->cells[1] = cell_value(CELL_COUNT, answer->random_median);
     if (answer->random_median > 0)
         row->cells[2] = cell_value(CELL_SHARE, 1);
-    table_remark(document, table,
-                 "hop-bytes: transfers times edges of the machine's tree, less is better; quality: "
-                 "EagerMap's, more is better; in: part of the transfers that stays inside one.");
     section_table(section, table);
 }
 
