@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "document/folded_rows.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/sections/section_support.h"
@@ -94,18 +95,30 @@ bool fold_line(struct model *model, size_t rank, uint32_t line, struct estimate 
                 time, folded);
 }
 
+/* Appends a part of the list, unless it counts nothing. */
+static void add_part(char **text, size_t count, const char *what, const char *option)
+{
+    char *longer;
+
+    if (count == 0)
+        return;
+    longer = format_string("%s%s%zu %s (%s)", *text, **text != '\0' ? ", " : "Not shown: ", count,
+                           what, option);
+    free(*text);
+    *text = longer;
+}
+
 char *folded_text(const struct folded_rows *folded, const char *what)
 {
-    const char *plural = folded->unsure == 1 ? "" : "s";
+    char *text = copy_string(""), *longer;
+    char *unsure =
+        format_string("%s%s with too few samples to tell", what, folded->unsure == 1 ? "" : "s");
 
-    if (folded->unsure == 0 && folded->background == 0)
-        return NULL;
-    if (folded->background == 0)
-        return format_string("%zu more %s%s with too few samples to tell.", folded->unsure, what,
-                             plural);
-    if (folded->unsure == 0)
-        return format_string("%zu more of the allocator and the loader (-v).", folded->background);
-    return format_string("%zu more %s%s with too few samples to tell, and %zu of the allocator and "
-                         "the loader (-v).",
-                         folded->unsure, what, plural, folded->background);
+    add_part(&text, folded->unsure, unsure, "-v");
+    add_part(&text, folded->background, "of the allocator and the loader", "-v");
+    add_part(&text, folded->beneath, "with fewer misses", "--top");
+    free(unsure);
+    longer = *text != '\0' ? format_string("%s.", text) : NULL;
+    free(text);
+    return longer;
 }

@@ -9,6 +9,7 @@
 /* What was left out of a table. */
 struct folded_rows {
     size_t unsure, background;
+    size_t beneath; /* those below the ranking */
 };
 
 /* Whether to leave a row out, and counts it. The first row of a ranking always stays, so do all in
@@ -22,8 +23,8 @@ bool fold_line(struct model *, size_t rank, uint32_t line, struct estimate time,
  * much, and it is not known to take much of the CPU time. */
 bool row_says_nothing(struct estimate accesses, struct estimate time);
 
-/* "3 more objects with too few samples to tell; 2 of the allocator and the loader (-v)."; NULL:
- * none was left out. what: "object". The caller frees it. */
+/* "Not shown: 3 objects with too few samples to tell (-v), 2 of the allocator and the loader (-v),
+ * 40 with fewer misses (--top)."; NULL: none was left out. what: "object". The caller frees it. */
 char *folded_text(const struct folded_rows *, const char *what);
 
 #endif

@@ -204,6 +204,31 @@ static void test_text_leaves_out_what_is_not_known(void **state)
     document_free(document);
 }
 
+/* With the rows of the table the numbers make up all there are. */
+static void test_rows_that_are_left_out_add_up(void **state)
+{
+    static const struct {
+        struct folded_rows folded;
+        const char *text;
+    } cases[] = {
+        {{6, 2, 40},
+         "Not shown: 6 objects with too few samples to tell (-v), 2 of the allocator and the "
+         "loader (-v), 40 with fewer misses (--top)."},
+        {{1, 0, 0}, "Not shown: 1 object with too few samples to tell (-v)."},
+        {{0, 0, 12}, "Not shown: 12 with fewer misses (--top)."},
+    };
+    struct folded_rows none = {.unsure = 0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char *text = folded_text(&cases[i].folded, "object");
+
+        assert_string_equal(text, cases[i].text);
+        free(text);
+    }
+    assert_null(folded_text(&none, "object"));
+}
+
 /* Whatever the target's names are, lines stay within the page and nothing is obeyed. */
 static void test_text_of_long_and_wild_names(void **state)
 {
@@ -487,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_leaves_out_what_is_not_known),
+        cmocka_unit_test(test_rows_that_are_left_out_add_up),
         cmocka_unit_test(test_text_of_long_and_wild_names),
         cmocka_unit_test(test_text_takes_the_width),
         cmocka_unit_test(test_sentences_are_whole_and_paths_cut_between_functions),

@@ -187,6 +187,7 @@ void section_lines(struct model *model, struct document *document)
             add_line(model, document, table, levels, &ranking->items[i], times);
     }
     free(times);
+    folded.beneath = model->by_line.count - ranking->count;
     left_out = folded_text(&folded, "line");
     text = format_string(
         "%s%s%s", left_out != NULL ? left_out : "", left_out != NULL && !model->exact ? " " : "",

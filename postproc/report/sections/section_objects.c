@@ -117,7 +117,7 @@ void section_objects(struct model *model, struct document *document)
     struct table *table;
     struct folded_rows folded = {0};
     struct estimate *times;
-    char *title, *more, *left_out;
+    char *title, *left_out;
 
     model_label_objects(model);
     ranking = model_rank(model, &model->by_object);
@@ -136,15 +136,9 @@ void section_objects(struct model *model, struct document *document)
             add_object(model, document, table, levels, &ranking->items[i],
                        times != NULL ? &times[i] : NULL);
     free(times);
+    folded.beneath = model->by_object.count - ranking->count;
     left_out = folded_text(&folded, "object");
-    more =
-        model->by_object.count > ranking->count
-            ? format_string("%s%s%zu objects in all: see --top.", left_out != NULL ? left_out : "",
-                            left_out != NULL ? " " : "", model->by_object.count)
-        : left_out != NULL ? copy_string(left_out)
-                           : NULL;
-    remark_few_bursts(document, table, BURSTS, more);
-    free(more);
+    remark_few_bursts(document, table, BURSTS, left_out);
     free(left_out);
     section_table(section, table);
     add_served_objects(model, document, section);
