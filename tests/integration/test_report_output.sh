@@ -53,8 +53,9 @@ check "text: the verdict names the line" joined "spent in dot, near [^ ]*report_
 # Those of L3 and memory may have been timed in the run.
 check "text: latencies that are assumed" joined \
     'Latencies: L2 4, L3 ([0-9.]+,|and) memory [0-9.]+, another core 100 ns \((assumed|L3 and memory: [0-9]+ loads timed in the run; else assumed)\)'
-printf 'defaults\nthread 7 main\ntotals 1 1000 10 stops=2\nfinish\n' | "$script" idle.rprof
+printf 'defaults\nthread 7 main\ntotals 1 1000 10 0=1 stops=2\nfinish\n' | "$script" idle.rprof
 run "$report" --summary idle.rprof
+check "text: one loss is not many" out_has '^Lost: +1 clock expiry met no memory access'
 check "text: a line of zeros is left out" bash -c '! grep -qE "^(Watches|Look-ahead):" "$1"' - "$work/out"
 run "$report" -v --summary idle.rprof
 check "text: with -v it is there" bash -c 'grep -q "^Watches: *0 begun" "$1" && grep -q "^Look-ahead: *0 of 0" "$1"' - \

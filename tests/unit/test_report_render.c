@@ -367,6 +367,29 @@ static void test_shares_between_two_ends(void **state)
     }
 }
 
+/* An amount whose interval has no end, or none to speak of. */
+static void test_amounts_that_are_hardly_known(void **state)
+{
+    static const struct {
+        struct estimate value;
+        const char *text;
+    } cases[] = {
+        {{0, 0, INFINITY}, "not known"},
+        {{0, 0, 100}, "not known"},
+        {{5000, 0, INFINITY}, "about 5000"},
+        {{5000, 0, 10000}, "0 to 10 k"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct cell cell = cell_estimate(CELL_COUNT, cases[i].value);
+        char *text = cell_string(&cell);
+
+        assert_string_equal(text, cases[i].text);
+        free(text);
+    }
+}
+
 static void test_both_ends_of_a_range_have_one_unit(void **state)
 {
     static const struct {
@@ -518,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_sentences_are_whole_and_paths_cut_between_functions),
         cmocka_unit_test(test_shares_between_two_ends),
         cmocka_unit_test(test_much_time_is_shown_however_few_accesses),
+        cmocka_unit_test(test_amounts_that_are_hardly_known),
         cmocka_unit_test(test_both_ends_of_a_range_have_one_unit),
         cmocka_unit_test(test_colours_change_no_text),
         cmocka_unit_test(test_strings_are_utf8),

@@ -21,19 +21,41 @@ struct run_totals {
     size_t threads, incomplete;
 };
 
-static const struct {
-    const char *key, *words;
-} losses[LOSS_COUNT] = {
-    [LOSS_UNREADABLE] = {"lost.unreadable",
-                         "clock expiries met no memory access that could be read"},
-    [LOSS_ASYNCHRONOUS] = {"lost.asynchronous", "clock expiries came late, their place is unknown"},
-    [LOSS_IN_RUNTIME] = {"lost.in_runtime", "clock expiries fell into the profiler or the loader"},
-    [LOSS_BUFFER] = {"lost.buffer", "records found no room in the output buffer"},
-    [LOSS_NO_REGISTER] = {"lost.no_register", "watches found no debug register to use"},
-    [LOSS_TRAP_UNKNOWN] = {"lost.trap_unknown", "traps belonged to no watch"},
-    [LOSS_CONTEXT] = {"lost.context", "calling contexts could not be taken"},
-    [LOSS_THREAD] = {"lost.thread", "threads could not be profiled"},
+/* many: after a number other than 1. */
+struct loss_words {
+    const char *key, *one, *many;
 };
+
+static const struct loss_words losses[LOSS_COUNT] = {
+    [LOSS_UNREADABLE] = {"lost.unreadable", "clock expiry met no memory access that could be read",
+                         "clock expiries met no memory access that could be read"},
+    [LOSS_ASYNCHRONOUS] = {"lost.asynchronous", "clock expiry came late, its place is unknown",
+                           "clock expiries came late, their place is unknown"},
+    [LOSS_IN_RUNTIME] = {"lost.in_runtime", "clock expiry fell into the profiler or the loader",
+                         "clock expiries fell into the profiler or the loader"},
+    [LOSS_BUFFER] = {"lost.buffer", "record found no room in the output buffer",
+                     "records found no room in the output buffer"},
+    [LOSS_NO_REGISTER] = {"lost.no_register", "watch found no debug register to use",
+                          "watches found no debug register to use"},
+    [LOSS_TRAP_UNKNOWN] = {"lost.trap_unknown", "trap belonged to no watch",
+                           "traps belonged to no watch"},
+    [LOSS_CONTEXT] = {"lost.context", "calling context could not be taken",
+                      "calling contexts could not be taken"},
+    [LOSS_THREAD] = {"lost.thread", "thread could not be profiled",
+                     "threads could not be profiled"},
+};
+
+static const struct loss_words lost_records = {"lost.records", "record never reached the file",
+                                               "records never reached the file"};
+static const struct loss_words lost_bytes = {"lost.bytes",
+                                             "byte at the end of the file is no whole record",
+                                             "bytes at the end of the file are no whole record"};
+static const struct loss_words lost_invalid = {"lost.invalid_records",
+                                               "record contradicts itself and was skipped",
+                                               "records contradict themselves and were skipped"};
+static const struct loss_words lost_unknown = {"lost.unknown_records",
+                                               "record is of a newer kind and was skipped",
+                                               "records are of a newer kind and were skipped"};
 
 /* A run that was cut short lasted at least until its last record with a time. */
 static uint64_t wall_time_of(const struct profile *profile)
@@ -311,12 +333,12 @@ static void add_overhead(struct document *document, struct section *section,
     free(time);
 }
 
-static void add_loss(struct document *document, struct section *section, const char *key,
-                     uint64_t count, const char *words)
+static void add_loss(struct document *document, struct section *section,
+                     const struct loss_words *words, uint64_t count)
 {
-    char *text = format_string("%" PRIu64 " %s", count, words);
+    char *text = format_string("%" PRIu64 " %s", count, count == 1 ? words->one : words->many);
 
-    section_fact_as(document, section, key, count > 0 ? "Lost" : NULL, INTERVAL_NONE,
+    section_fact_as(document, section, words->key, count > 0 ? "Lost" : NULL, INTERVAL_NONE,
                     cell_value(CELL_COUNT, (double)count), text);
     free(text);
 }
@@ -326,15 +348,11 @@ static void add_losses(struct document *document, struct section *section,
 {
     for (size_t i = 0; i < LOSS_COUNT; i++)
         if (losses[i].key != NULL)
-            add_loss(document, section, losses[i].key, totals->lost[i], losses[i].words);
-    add_loss(document, section, "lost.records", totals->lost_records,
-             "records never reached the file");
-    add_loss(document, section, "lost.bytes", totals->dropped_bytes,
-             "bytes at the end of the file are no whole record");
-    add_loss(document, section, "lost.invalid_records", totals->invalid_records,
-             "records contradict themselves and were skipped");
-    add_loss(document, section, "lost.unknown_records", totals->unknown_records,
-             "records are of a newer kind and were skipped");
+            add_loss(document, section, &losses[i], totals->lost[i]);
+    add_loss(document, section, &lost_records, totals->lost_records);
+    add_loss(document, section, &lost_bytes, totals->dropped_bytes);
+    add_loss(document, section, &lost_invalid, totals->invalid_records);
+    add_loss(document, section, &lost_unknown, totals->unknown_records);
 }
 
 static const struct column miss_columns[] = {
@@ -363,7 +381,8 @@ static void add_misses(struct model *model, struct document *document, struct se
                                 : model->options->machine != NULL ? model->machine.name
                                                                   : "the run's machine");
     struct estimate coherence;
-    bool modelled = false;
+    bool modelled = false, beyond = false;
+    char *remark;
     struct table *table = document_table(
         document, "misses", title,
         basis_text(model, document, ", modelled as fully associative LRU caches, one per thread"),
@@ -384,15 +403,19 @@ static void add_misses(struct model *model, struct document *document, struct se
         row->cells[6] =
             modelled ? cell_share_between(coherence) : part_cell(split, split->coherence);
         row->cells[7] = cell_truth(split->beyond);
+        beyond |= split->beyond || row->cells[6].kind == CELL_BEYOND;
     }
-    table_remark(document, table,
-                 modelled
-                     ? "cold: first use; capacity: the rest; coherence: another thread wrote the "
-                       "line meanwhile, modelled as --sharing has it, on top of the misses. "
-                       "\"beyond\": farther than was watched, and a large part."
-                     : "cold: first use; coherence: another thread wrote the line meanwhile; "
-                       "capacity: the rest. \"beyond\": farther than was watched, and a large "
-                       "part.");
+    remark = format_string(
+        "%s%s",
+        modelled ? "cold: first use; capacity: the rest; coherence: another thread wrote the line "
+                   "meanwhile, modelled as --sharing has it, on top of the misses."
+                 : "cold: first use; coherence: another thread wrote the line meanwhile; capacity: "
+                   "the rest.",
+        beyond ? " Some lines were not followed to their next use: then the value lies somewhere "
+                 "in the range, or is not known at all (\"beyond\")."
+               : "");
+    table_remark(document, table, remark);
+    free(remark);
     section_table(section, table);
 }
 

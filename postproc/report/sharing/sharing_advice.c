@@ -335,12 +335,15 @@ static char *verdict_of(const struct model *model, const struct communication_vi
                           "missed; fixing is worth it from %s on. Run for longer, or with -e "
                           "exact.",
                           most, least);
+    else if (all.hi < limit)
+        text = format_string("No false sharing worth fixing: it moves lines at most %s times, less "
+                             "than once in %.0f accesses.",
+                             most, 1 / false_sharing_threshold);
     else
-        text =
-            format_string("No false sharing worth fixing: at most %s transfers, none of them again "
-                          "and again on one line or %s (one in %.0f accesses) on one pair of "
-                          "places.",
-                          most, least, 1 / false_sharing_threshold);
+        text = format_string("No false sharing worth fixing: it moves lines %s times, but spread "
+                             "over so many lines or pieces of code that to cure it at any one of "
+                             "them would save little.",
+                             most);
     free(least);
     free(most);
     return text;
