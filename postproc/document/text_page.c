@@ -64,6 +64,49 @@ void put_shortened(const char *text, size_t width, FILE *stream)
     put_safely(text + start, strlen(text + start), stream);
 }
 
+/* Bytes of the function in "function (module)"; 0: the text is something else, as "stack (123)" or
+ * "main (a.c:7)". */
+static size_t function_before_module(const char *text)
+{
+    const char *open = strrchr(text, '('), *module;
+    size_t length;
+
+    if (open == NULL || open - text < 2 || open[-1] != ' ')
+        return 0;
+    module = open + 1;
+    length = strcspn(module, " :)");
+    if (module[length] != ')' || module[length + 1] != '\0' ||
+        strspn(module, "0123456789") == length)
+        return 0;
+    return (size_t)(open - text) - 1;
+}
+
+/* "function (libname)": without the folder and what follows the name; the caller frees it. */
+static char *with_brief_module(const char *text, size_t function)
+{
+    const char *module = text + function + strlen(" ("), *slash = strrchr(module, '/');
+    const char *name = slash != NULL ? slash + 1 : module, *end = strstr(name, ".so");
+    size_t length = end != NULL ? (size_t)(end - name) : strlen(name) - 1;
+
+    return format_string("%.*s (%.*s)", (int)function, text, (int)length, name);
+}
+
+void put_name_shortened(const char *text, size_t width, FILE *stream)
+{
+    size_t function = text_width(text) > width ? function_before_module(text) : 0;
+    char *brief, *alone;
+
+    if (function == 0) {
+        put_shortened(text, width, stream);
+        return;
+    }
+    brief = with_brief_module(text, function);
+    alone = format_string("%.*s", (int)function, text);
+    put_shortened(text_width(brief) <= width ? brief : alone, width, stream);
+    free(alone);
+    free(brief);
+}
+
 /* The longest beginning of at most `bytes` bytes that ends before a separator; 0: there is none. */
 static size_t end_before(const char *text, size_t bytes, const char *separator)
 {

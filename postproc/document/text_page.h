@@ -30,6 +30,10 @@ void put_spaces(size_t count, FILE *);
 /* At most `width` columns: the middle of a longer text becomes "...". */
 void put_shortened(const char *text, size_t width, FILE *);
 
+/* The same of a name: the module in brackets behind it loses its folder and version first, then
+ * goes altogether: what the function is called tells more. */
+void put_name_shortened(const char *text, size_t width, FILE *);
+
 /* The same, cut between the functions of a path ("f < g < h") if it has some in the right places,
  * else between words, else anywhere. */
 void put_words_shortened(const char *text, size_t width, FILE *);

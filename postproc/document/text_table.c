@@ -140,23 +140,39 @@ static void lay_out(const struct table *table, size_t page, struct layout *layou
     fit_page(table, page, layout);
 }
 
+/* At most `width` columns of a name; the caller frees it. */
+static char *fitted_to(const char *name, size_t width)
+{
+    size_t size;
+    char *text;
+    FILE *memory = open_text(&text, &size);
+
+    put_name_shortened(name, width, memory);
+    fclose(memory);
+    return text;
+}
+
 /* Column i of a line, and the gap after it. */
 static void put_aligned(const struct text_page *page, const char *text, enum tone tone,
                         const struct layout *layout, size_t i)
 {
     size_t width = layout->width[i];
-    size_t taken = text_width(text) < width ? text_width(text) : width;
+    char *fitted = fitted_to(text, width);
+    size_t taken = text_width(fitted);
 
-    if (width == 0)
+    if (width == 0) {
+        free(fitted);
         return;
+    }
     if (!layout->left[i])
         put_spaces(width - taken, page->stream);
     tone_begin(page, tone);
-    put_shortened(text, width, page->stream);
+    fputs(fitted, page->stream);
     tone_end(page, tone);
     if (layout->left[i])
         put_spaces(width - taken, page->stream);
     put_spaces(GAP, page->stream);
+    free(fitted);
 }
 
 /* The middle of names that are longer than a few lines is left out, if the page has a width. */

@@ -18,6 +18,7 @@
 #include "document/folded_rows.h"
 #include "document/numbers.h"
 #include "document/render.h"
+#include "document/text_page.h"
 
 static char *rendered(const struct document *document,
                       void (*render)(const struct document *, FILE *))
@@ -367,6 +368,35 @@ static void test_shares_between_two_ends(void **state)
     }
 }
 
+/* What a function is called tells more than the version of its library. */
+static void test_modules_are_shortened_before_functions(void **state)
+{
+    static const struct {
+        const char *name, *fitted;
+    } cases[] = {
+        {"sqlite3Get (libsqlite3.so.0)", "sqlite3Get (libsqlite3)"},
+        {"sqlite3GetVarint (libsqlite3.so.0)", "sqlite3GetVarint"},
+        {"put (/usr/lib/libdeep.so.1)", "put (libdeep)"},
+        {"Minisat::Solver::uncheckedEnqueue (minisat)", "Minis...eckedEnqueue"},
+        {"stack of a_long_thread (12345)", "stack...read (12345)"},
+        {"short (a.so.1)", "short (a.so.1)"},
+    };
+    static const size_t widths[] = {24, 20, 20, 20, 20, 20};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char *text;
+        size_t size;
+        FILE *stream = open_memstream(&text, &size);
+
+        assert_non_null(stream);
+        put_name_shortened(cases[i].name, widths[i], stream);
+        fclose(stream);
+        assert_string_equal(text, cases[i].fitted);
+        free(text);
+    }
+}
+
 /* An amount whose interval has no end, or none to speak of. */
 static void test_amounts_that_are_hardly_known(void **state)
 {
@@ -541,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_sentences_are_whole_and_paths_cut_between_functions),
         cmocka_unit_test(test_shares_between_two_ends),
         cmocka_unit_test(test_much_time_is_shown_however_few_accesses),
+        cmocka_unit_test(test_modules_are_shortened_before_functions),
         cmocka_unit_test(test_amounts_that_are_hardly_known),
         cmocka_unit_test(test_both_ends_of_a_range_have_one_unit),
         cmocka_unit_test(test_colours_change_no_text),
