@@ -7,6 +7,7 @@
 
 #include "symbols/assignment.h"
 #include "symbols/library_source.h"
+#include "symbols/site_number.h"
 
 struct cached_source {
     struct source_text text;
@@ -133,30 +134,63 @@ static unsigned subscripts_of(const struct assignment *assignment)
     return subscripts;
 }
 
+static void find_assignment(const struct source_text *text, const struct context_frame *frame,
+                            const char *callee, struct assignment *out)
+{
+    const struct source_frame *source = &frame->source;
+
+    if (text->language == SOURCE_FORTRAN) {
+        struct site_number number = site_number_find(frame->module, frame->address, source, 0);
+
+        assignment_find_allocate(text, source->line, source->column, number.of_statement,
+                                 number.statement_sites, out);
+        return;
+    }
+    assignment_find(text, source->line, source->column, callee, out);
+    /* The C library's functions call themselves __strdup, and the source calls them strdup. */
+    if (out->kind == ASSIGNMENT_UNKNOWN && *callee == '_') {
+        callee += starts_with(callee, "__GI_") ? strlen("__GI_") : 0;
+        callee += strspn(callee, "_");
+        assignment_find(text, source->line, source->column, callee, out);
+    }
+}
+
+/* The source, if it is what the module was made from. */
+static const struct source_text *trusted_source(struct allocation_namer *namer,
+                                                const struct context_frame *frame, bool *newer)
+{
+    const struct source_text *text = source_of(namer, frame->source.file);
+    int64_t built = symbol_module_time(frame->module);
+
+    *newer = text != NULL && built != 0 && text->modified > built;
+    return *newer ? NULL : text;
+}
+
+/* 0: not known. */
+static size_t calls_written(struct allocation_namer *namer, const struct context_frame *frame,
+                            const char *callee)
+{
+    bool newer;
+    const struct source_text *text = trusted_source(namer, frame, &newer);
+
+    return text != NULL ? assignment_count_calls(text, frame->source.line, callee) : 0;
+}
+
 /* Reads the statement of one frame. */
 static enum assignment_kind read_statement(struct allocation_namer *namer,
                                            const struct context_frame *frame, const char *callee,
                                            struct allocation_name *out)
 {
-    const struct source_text *text = source_of(namer, frame->source.file);
+    bool newer;
+    const struct source_text *text = trusted_source(namer, frame, &newer);
     struct assignment assignment;
     enum assignment_kind kind;
-    int64_t built;
 
+    if (newer)
+        out->newer_source = frame->source.file;
     if (text == NULL)
         return ASSIGNMENT_UNKNOWN;
-    built = symbol_module_time(frame->module);
-    if (built != 0 && text->modified > built) {
-        out->newer_source = frame->source.file;
-        return ASSIGNMENT_UNKNOWN;
-    }
-    assignment_find(text, frame->source.line, frame->source.column, callee, &assignment);
-    /* The C library's functions call themselves __strdup, and the source calls them strdup. */
-    if (assignment.kind == ASSIGNMENT_UNKNOWN && *callee == '_') {
-        callee += starts_with(callee, "__GI_") ? strlen("__GI_") : 0;
-        callee += strspn(callee, "_");
-        assignment_find(text, frame->source.line, frame->source.column, callee, &assignment);
-    }
+    find_assignment(text, frame, callee, &assignment);
     kind = assignment.kind;
     if (kind == ASSIGNMENT_NAMED) {
         if (is_verified(frame, &assignment)) {
@@ -176,6 +210,7 @@ void allocation_name_find(struct allocation_namer *namer, const struct context_f
                           size_t n, const char *callee, struct allocation_name *out)
 {
     char *called = copy_string(callee);
+    const struct context_frame *placed;
 
     memset(out, 0, sizeof(*out));
     for (size_t i = 0; i < n; i++) {
@@ -200,6 +235,15 @@ void allocation_name_find(struct allocation_namer *namer, const struct context_f
         }
         free(called);
         called = name;
+    }
+    placed = &frames[out->frame];
+    if (out->name == NULL && placed->module != NULL && placed->source.file != NULL &&
+        placed->source.line != 0) {
+        struct site_number number = site_number_find(
+            placed->module, placed->address, &placed->source, calls_written(namer, placed, called));
+
+        out->site = number.of_line;
+        out->sites = number.line_sites;
     }
     free(called);
 }

@@ -23,6 +23,8 @@ struct allocation_name {
     const char *name;         /* NULL: none that is certain; lives as long as the strings */
     struct data_type type;    /* what the block consists of; no module: not known */
     size_t frame;             /* index of the frame that the object is placed at */
+    size_t site, sites;       /* nameless: its number among the places of the frame's line that
+                                 allocate, and how many there are; 0: not known */
     const char *newer_source; /* a source file not trusted because it is newer than its module */
 };
 

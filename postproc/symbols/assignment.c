@@ -366,6 +366,31 @@ static size_t calls_in(const struct statement *statement, const char *callee)
     return calls;
 }
 
+static void split_line(const struct source_text *source, uint32_t line, struct statement *whole)
+{
+    *whole = (struct statement){.code = source->code, .from = source->lines[line - 1]};
+    whole->to = line < source->line_count ? source->lines[line] : source->size;
+    statement_split(whole);
+}
+
+size_t assignment_count_calls(const struct source_text *source, uint32_t line, const char *callee)
+{
+    static const char *const allocators[] = {"malloc",         "calloc",        "realloc",
+                                             "posix_memalign", "aligned_alloc", "memalign"};
+    struct statement whole;
+    size_t calls;
+
+    if (line == 0 || line > source->line_count)
+        return 0;
+    split_line(source, line, &whole);
+    calls = calls_in(&whole, callee);
+    for (size_t i = 0; i < sizeof(allocators) / sizeof(*allocators); i++)
+        if (strcmp(allocators[i], callee) != 0)
+            calls += calls_in(&whole, allocators[i]);
+    free(whole.tokens.items);
+    return calls;
+}
+
 /*
  * With no column: the one call of callee on the line, or its first word if there is none. False if
  * there are two, which cannot be told apart.
@@ -373,11 +398,10 @@ static size_t calls_in(const struct statement *statement, const char *callee)
 static bool find_position(const struct source_text *source, uint32_t line, const char *callee,
                           size_t *position)
 {
-    struct statement whole = {.code = source->code, .from = source->lines[line - 1]};
+    struct statement whole;
     size_t calls;
 
-    whole.to = line < source->line_count ? source->lines[line] : source->size;
-    statement_split(&whole);
+    split_line(source, line, &whole);
     calls = calls_in(&whole, callee);
     *position = whole.tokens.count > 0 ? whole.tokens.items[0].start : whole.from;
     for (size_t i = 0; i < whole.tokens.count; i++)
@@ -397,7 +421,7 @@ void assignment_find(const struct source_text *source, uint32_t line, uint32_t c
     if (line == 0 || line > source->line_count)
         return;
     if (source->language == SOURCE_FORTRAN) {
-        assignment_find_fortran(source, line, out);
+        assignment_find_allocate(source, line, column, 0, 0, out);
         return;
     }
     position = source->lines[line - 1];

@@ -29,6 +29,18 @@ struct assignment {
  */
 void assignment_find(const struct source_text *, uint32_t line, uint32_t column, const char *callee,
                      struct assignment *out);
+
+/* How many calls of callee, or of the C library's functions that allocate, stand on line (1..). */
+size_t assignment_count_calls(const struct source_text *, uint32_t line, const char *callee);
+
+/*
+ * The array that Fortran's allocate statement at line (1..) and column (1.., 0 unknown) allocates
+ * by its call number `site` of `sites`, in order of addresses. One call for each array: with other
+ * numbers only the array of a statement that has just one is certain.
+ */
+void assignment_find_allocate(const struct source_text *, uint32_t line, uint32_t column,
+                              size_t site, size_t sites, struct assignment *out);
+
 void assignment_free(struct assignment *);
 
 #endif

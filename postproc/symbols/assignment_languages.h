@@ -7,9 +7,6 @@
 
 #include "symbols/assignment.h"
 
-/* allocate(a(n)) on the line (1..). Fills *out, or leaves it unknown. */
-void assignment_find_fortran(const struct source_text *, uint32_t line, struct assignment *out);
-
 /* What the expression at the position (in the source's code) is bound to: let name = ..., a field
  * in Type { field: ... }, or self.field = .... False: none, and *out is as it was. */
 bool assignment_find_rust(const struct source_text *, size_t position, struct assignment *out);

@@ -56,6 +56,17 @@ void dwarf_file_close(struct dwarf_file *);
  */
 void dwarf_file_frames(struct dwarf_file *, uint64_t address, source_frames *out);
 
+/* [low, high) was compiled from one line; column 0: unknown. */
+struct line_code {
+    uint64_t low, high;
+    uint32_t column;
+};
+
+typedef ARRAY(struct line_code) line_codes;
+
+/* Appends the code that the line of an address became, wherever it lies, in order of addresses. */
+void dwarf_file_line_code(struct dwarf_file *, uint64_t address, line_codes *out);
+
 /* Finds the variables that start at the addresses; fills out[0..n-1]. One pass for all of them. */
 void dwarf_file_variables(struct dwarf_file *, const uint64_t *addresses, size_t n,
                           struct declared_variable *out);

@@ -206,6 +206,22 @@ static uint32_t innermost(const struct code_function *function, uint64_t address
     return found;
 }
 
+void dwarf_file_line_code(struct dwarf_file *file, uint64_t address, line_codes *out)
+{
+    struct unit *unit = unit_of_address(file, address);
+    const struct line_span *span = unit != NULL ? unit_line(file, unit, address) : NULL;
+
+    if (span == NULL || span->line == 0)
+        return;
+    for (size_t i = 0; i < unit->lines.count; i++) {
+        const struct line_span *other = &unit->lines.items[i];
+        struct line_code code = {other->low, other->high, other->column};
+
+        if (other->file == span->file && other->line == span->line)
+            ARRAY_PUSH(out, code);
+    }
+}
+
 void dwarf_file_frames(struct dwarf_file *file, uint64_t address, source_frames *out)
 {
     struct unit *unit = unit_of_address(file, address);

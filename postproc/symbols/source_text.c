@@ -104,14 +104,30 @@ static void index_lines(struct source_text *source)
     source->line_count = lines.count;
 }
 
-static enum source_language language_of(const char *path)
+static bool has_suffix(const char *path, const char *const *suffixes)
 {
-    static const char *const suffixes[] = {".f", ".f90", ".f95", ".f03", ".f08", ".for", ".ftn"};
     const char *dot = strrchr(path, '.');
 
-    for (size_t i = 0; dot != NULL && i < sizeof(suffixes) / sizeof(*suffixes); i++)
-        if (strcasecmp(dot, suffixes[i]) == 0)
-            return SOURCE_FORTRAN;
+    for (; dot != NULL && *suffixes != NULL; suffixes++)
+        if (strcasecmp(dot, *suffixes) == 0)
+            return true;
+    return false;
+}
+
+static bool is_fixed_form(const char *path)
+{
+    static const char *const suffixes[] = {".f", ".for", ".ftn", NULL};
+
+    return has_suffix(path, suffixes);
+}
+
+enum source_language source_language_of(const char *path)
+{
+    static const char *const free_form[] = {".f90", ".f95", ".f03", ".f08", NULL};
+    const char *dot = strrchr(path, '.');
+
+    if (is_fixed_form(path) || has_suffix(path, free_form))
+        return SOURCE_FORTRAN;
     return dot != NULL && strcmp(dot, ".rs") == 0 ? SOURCE_RUST : SOURCE_C;
 }
 
@@ -135,7 +151,8 @@ bool source_text_load(struct source_text *source, const char *path)
     fclose(stream);
     source->size = got;
     source->modified = status.st_mtime;
-    source->language = language_of(path);
+    source->language = source_language_of(path);
+    source->fixed_form = is_fixed_form(path);
     if (source->language != SOURCE_FORTRAN)
         keep_code_only(source->code, source->size, source->language == SOURCE_RUST);
     index_lines(source);

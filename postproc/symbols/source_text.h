@@ -16,10 +16,14 @@ struct source_text {
     size_t line_count;
     int64_t modified;              /* seconds since the epoch */
     enum source_language language; /* by the file's name; of Fortran, code is the text as it is */
+    bool fixed_form;               /* Fortran by columns, as .f files have it */
 };
 
 /* Files larger than this are generated, and not worth reading for a name. */
 enum { SOURCE_BYTES_MAX = 16 << 20 };
+
+/* By the file's name. */
+enum source_language source_language_of(const char *path);
 
 /* False if the file cannot be read. */
 bool source_text_load(struct source_text *, const char *path);

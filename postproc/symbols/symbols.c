@@ -268,6 +268,34 @@ void symbol_module_frames(struct symbol_module *module, uint64_t address, source
         outermost->function = more_qualified(outermost->function, function_symbol(module, address));
 }
 
+void symbol_module_line_calls(struct symbol_module *module, uint64_t address, call_sites *out)
+{
+    const struct call_site *own = NULL;
+    line_codes codes = {0};
+    call_sites calls = {0};
+    bool allocates;
+
+    open_module(module);
+    if (module->dwarf == NULL || module->image == NULL)
+        return;
+    crash_retry_reading(module->path);
+    dwarf_file_line_code(module->dwarf, address, &codes);
+    crash_retry_done();
+    for (size_t i = 0; i < codes.count; i++)
+        call_sites_find(module->image, codes.items[i].low, codes.items[i].high,
+                        codes.items[i].column, &calls);
+    free(codes.items);
+    for (size_t i = 0; i < calls.count; i++)
+        if (address - calls.items[i].address < calls.items[i].length)
+            own = &calls.items[i];
+    allocates = own != NULL && call_site_allocates(module->image, own);
+    for (size_t i = 0; own != NULL && i < calls.count; i++)
+        if (calls.items[i].target == own->target ||
+            (allocates && call_site_allocates(module->image, &calls.items[i])))
+            ARRAY_PUSH(out, calls.items[i]);
+    free(calls.items);
+}
+
 bool symbol_module_function_start(struct symbol_module *module, uint64_t address, uint64_t *start)
 {
     open_module(module);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "support/intern_table.h"
+#include "symbols/call_sites.h"
 #include "symbols/debug_files.h"
 #include "symbols/dwarf_file.h"
 
@@ -38,6 +39,13 @@ struct symbol_module *symbols_module(struct symbols *, const char *path, const u
 enum module_state symbol_module_state(struct symbol_module *);
 const char *symbol_module_path(const struct symbol_module *);
 const char *symbol_module_name(const struct symbol_module *); /* last part of the path */
+
+/*
+ * Appends the direct calls in the code of the line that the address belongs to, in order of
+ * addresses: those of what the call at the address calls, and if that allocates, those of the C
+ * library's other functions that allocate. None if that is no direct call, or without lines.
+ */
+void symbol_module_line_calls(struct symbol_module *, uint64_t address, call_sites *out);
 
 /*
  * Appends the frames of a link-time address, innermost first. At least one frame is appended; its

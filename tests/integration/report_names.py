@@ -22,8 +22,8 @@ def output(*command):
 
 marks = {}
 for number, text in enumerate(open(source), 1):
-    if match := re.search(r"/\* (?:name: (\S+)|(place)) \*/", text):
-        marks[number] = match[1].split("|") if match[1] else ["place"]
+    if match := re.search(r"(?:/\*|!) (?:name: (\S+)|(place|sites))(?: \*/)?$", text.rstrip()):
+        marks[number] = match[1].split("|") if match[1] else [match[2]]
 
 functions, name = {}, None
 for line in output("objdump", "-d", "--no-show-raw-insn", program).splitlines():
@@ -98,7 +98,10 @@ def add_call(function, call, frames, callee, allocator, depth):
     names = marks[line]
     name = names[min(index, len(names) - 1)]
     add(allocator, frames)
-    wanted.append(f"{function}:{line}" if name == "place" else name)
+    # A procedure of a Fortran module has its module's name in that of its symbol.
+    place = f"{re.sub('^__.*_MOD_', '', function)}:{line}"
+    ordinal = ("1st", "2nd", "3rd")[index] if index < 3 else f"{index + 1}th"
+    wanted.append({"place": place, "sites": f"{place} ({ordinal} site)"}.get(name, name))
 
 
 for function, call, after, callee in list(calls("malloc|calloc|realloc|strdup|_Znwm|_Znam")):

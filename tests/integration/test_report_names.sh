@@ -36,4 +36,12 @@ for options in "-O2 -fno-optimize-sibling-calls" "-O2 -gdwarf-4" "-O3"; do
     g++ -g $options -fno-builtin -o "$work/cpp" "$here/programs/report_names.cc" || exit 1
     check "C++, g++ $options" names "$work/cpp" "$here/programs/report_names.cc" '^libstdc'
 done
+if command -v gfortran >/dev/null; then
+    for options in "-O0" "-O2" "-O3" "-O2 -gdwarf-4"; do
+        gfortran -g $options -J "$work" -o "$work/f" "$here/programs/report_names.f90" || exit 1
+        check "Fortran, gfortran $options" names "$work/f" "$here/programs/report_names.f90" '^libc.so'
+    done
+else
+    skip "Fortran" "no gfortran"
+fi
 finish

@@ -219,6 +219,73 @@ static void check_fortran(const char *text, const char *name, const char *declar
     source_text_free(&source);
 }
 
+struct fortran_example {
+    const char *text;
+    uint32_t line, column;
+    size_t site, sites;
+    const char *name, *declared; /* NULL: not certain */
+};
+
+/* Lines and columns are those of gfortran 12: where the statement ends. */
+static const struct fortran_example statements[] = {
+    {"allocate(a(n), b(n,2), c)", 1, 25, 0, 3, "a", "a"},
+    {"allocate(a(n), b(n,2), c)", 1, 25, 1, 3, "b", "b"},
+    {"allocate(a(n), b(n,2), c)", 1, 25, 2, 3, "c", "c"},
+    {"allocate(a(n), b(n,2), c)", 1, 0, 2, 3, "c", "c"},
+    {"allocate(a(n), b(n,2), c)", 1, 25, 1, 2, NULL, NULL},
+    {"allocate(a(n), b(n,2), c)", 1, 25, 0, 0, NULL, NULL},
+    {"allocate(p%x(n), p%Y(n))", 1, 24, 1, 2, "p%Y", "y"},
+    {"allocate(p(i)%x(n), p(2*(i+1))%y(m))", 1, 36, 1, 2, "p(2*(i+1))%y", "y"},
+    {"allocate(real(8) :: a(n), b(n), stat=ierr)", 1, 42, 0, 2, "a", "a"},
+    {"allocate(a(n), b(n), source=f(x,y), errmsg=text)", 1, 48, 1, 2, "b", "b"},
+    {"allocate(a(0:n,merge(1,2,i==j))[*], b(n)[*])", 1, 44, 0, 2, "a", "a"},
+    {"allocate(a(n), & ! b(n), (\n  ! e(n)\n\n  & c(n), &\n d(n))", 5, 6, 2, 3, "d", "d"},
+    {"allocate(a(n), & ! b(n), (\n  ! e(n)\n\n  & c(n), &\n d(n))", 1, 1, 1, 3, "c", "c"},
+    {"allocate(a(n)); allocate(b(n), c(n)); x = 1", 1, 14, 0, 1, "a", "a"},
+    {"allocate(a(n)); allocate(b(n), c(n)); x = 1", 1, 15, 0, 1, "a", "a"},
+    {"allocate(a(n)); allocate(b(n), c(n)); x = 1", 1, 36, 1, 2, "c", "c"},
+    {"allocate(a(n)); allocate(b(n), c(n)); x = 1", 1, 0, 1, 3, "b", "b"},
+    {"if (s == '(;') allocate(a(n), b(n))", 1, 35, 1, 2, "b", "b"},
+    {"10 allocate(a(n), b(n))", 1, 23, 0, 2, "a", "a"},
+    {"call deallocate(a(n), b(n))", 1, 27, 0, 2, NULL, NULL},
+    {"allocate(a(n), b(n", 1, 18, 0, 2, NULL, NULL},
+    {"allocate(", 1, 900, 0, 1, NULL, NULL},
+    {"allocate(a(n)", 3, 1, 0, 1, NULL, NULL},
+};
+
+static void check_allocate(const struct fortran_example *example, bool fixed_form)
+{
+    struct source_text source;
+    struct assignment found;
+
+    source_text_from_memory(&source, example->text, SOURCE_FORTRAN);
+    source.fixed_form = fixed_form;
+    assignment_find_allocate(&source, example->line, example->column, example->site, example->sites,
+                             &found);
+    if (example->name == NULL) {
+        assert_int_equal(found.kind, ASSIGNMENT_UNKNOWN);
+    } else {
+        assert_int_equal(found.kind, ASSIGNMENT_NAMED);
+        assert_string_equal(found.name, example->name);
+        assert_string_equal(found.declared, example->declared);
+        assert_int_equal(found.member, strchr(example->name, '%') != NULL);
+    }
+    assignment_free(&found);
+    source_text_free(&source);
+}
+
+static void test_fortran_allocates_several(void **state)
+{
+    /* Column 6 continues, C in column 1 comments. */
+    const struct fortran_example by_columns = {
+        "      allocate(a(n),\nC     e(n),\n     & b(n),\n     1 c(n))", 4, 13, 2, 3, "c", "c"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(statements) / sizeof(*statements); i++)
+        check_allocate(&statements[i], false);
+    check_allocate(&by_columns, true);
+}
+
 static void test_fortran_allocate(void **state)
 {
     (void)state;
@@ -299,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_containers_are_named_by_their_object),
         cmocka_unit_test(test_doubt_gives_no_name),
         cmocka_unit_test(test_fortran_allocate),
+        cmocka_unit_test(test_fortran_allocates_several),
         cmocka_unit_test(test_rust),
         cmocka_unit_test(test_any_place_is_survived),
     };

@@ -11,7 +11,7 @@
 /* Strings are shared, so their addresses identify them. */
 struct object_key {
     const char *name, *kind, *file, *function;
-    uint64_t line, number;
+    uint64_t line, column, number;
 };
 
 uint32_t object_labels_intern(struct labelling *labelling, const struct data_object *object,
@@ -26,6 +26,7 @@ uint32_t object_labels_intern(struct labelling *labelling, const struct data_obj
     key.file = object->file;
     key.function = object->function;
     key.line = object->line;
+    key.column = object->column;
     key.number = distinction;
     number = intern_table_insert(labelling->keys, &key, sizeof(key));
     if (number == labelling->objects->count)
@@ -155,6 +156,42 @@ static uint32_t object_of(struct labelling *labelling, const struct object_refer
     }
 }
 
+/* Blocks of several calls on one line are named by their columns; those of a single one are not. */
+static void name_by_columns(struct labelling *labelling)
+{
+    struct intern_table *lines = intern_table_create();
+    ARRAY(size_t) counts = {0};
+
+    for (size_t pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < labelling->objects->count; i++) {
+            struct data_object *object = &labelling->objects->items[i];
+            struct object_key key;
+            const size_t none = 0;
+            uint32_t line;
+            char *text;
+
+            if (object->column == 0)
+                continue;
+            memset(&key, 0, sizeof(key));
+            key.kind = object->kind;
+            key.file = object->file;
+            key.function = object->function;
+            key.line = object->line;
+            line = intern_table_insert(lines, &key, sizeof(key));
+            if (line == counts.count)
+                ARRAY_PUSH(&counts, none);
+            if (pass == 0) {
+                counts.items[line]++;
+            } else if (counts.items[line] > 1) {
+                text = format_string("%s (column %" PRIu32 ")", object->name, object->column);
+                object->name = intern_table_string(labelling->model->strings, text);
+                free(text);
+            }
+        }
+    free(counts.items);
+    intern_table_free(lines);
+}
+
 static void remark_newer_sources(struct labelling *labelling)
 {
     uint32_t count = intern_table_count(labelling->newer_sources);
@@ -195,6 +232,7 @@ void object_labels_find(struct model *model, const struct object_reference *refe
                 reference->base != 0 ? reference->address - reference->base : OFFSET_UNKNOWN;
     }
     object_labels_globals(&labelling);
+    name_by_columns(&labelling);
     remark_newer_sources(&labelling);
     free(labelling.globals.items);
     free(labelling.site_objects.items);

@@ -49,14 +49,29 @@ static size_t allocation_frames(struct model *model, size_t profile, uint32_t co
     return count;
 }
 
-/* "function:12", "function (lib.so+0x12)", "lib.so+0x12" or "0x12": where it was allocated. */
-static const char *name_of_place(struct model *model, const struct context_frame *frame)
+/* 1st, 2nd, 3rd, 4th, 11th, 21st */
+static const char *ordinal_ending(size_t number)
+{
+    static const char *const endings[] = {"th", "st", "nd", "rd"};
+
+    return number / 10 % 10 == 1 || number % 10 > 3 ? "th" : endings[number % 10];
+}
+
+/*
+ * "function:12", "function:12 (2nd site)" of several on the line, "function (lib.so+0x12)",
+ * "lib.so+0x12" or "0x12": where it was allocated.
+ */
+static const char *name_of_place(struct model *model, const struct context_frame *frame,
+                                 const struct allocation_name *found)
 {
     const struct source_frame *source = &frame->source;
     const char *module = frame->module != NULL ? symbol_module_name(frame->module) : NULL, *kept;
     char *text;
 
-    if (source->function != NULL && source->line != 0)
+    if (source->function != NULL && source->line != 0 && found->sites > 1)
+        text = format_string("%s:%" PRIu32 " (%zu%s site)", source->function, source->line,
+                             found->site + 1, ordinal_ending(found->site + 1));
+    else if (source->function != NULL && source->line != 0)
         text = format_string("%s:%" PRIu32, source->function, source->line);
     else if (source->function != NULL && module != NULL)
         text = format_string("%s (%s+0x%" PRIx64 ")", source->function, module, frame->address);
@@ -85,10 +100,13 @@ static void name_by_context(struct labelling *labelling, size_t profile,
     }
     allocation_name_find(model->namer, frames, count, allocator_function(site->allocator), &found);
     source = &frames[found.frame].source;
-    object->name = found.name != NULL ? found.name : name_of_place(model, &frames[found.frame]);
+    object->name =
+        found.name != NULL ? found.name : name_of_place(model, &frames[found.frame], &found);
     object->function = source->function;
     object->file = source->file;
     object->line = source->line;
+    if (found.name == NULL && found.sites == 0)
+        object->column = source->column;
     if (frames[found.frame].module != NULL)
         object->module = symbol_module_name(frames[found.frame].module);
     object->type = found.type;
@@ -122,8 +140,10 @@ uint32_t object_labels_site(struct labelling *labelling, const struct object_ref
         object.name = "unknown allocation";
     else
         name_by_context(labelling, reference->profile, site, reference->monotonic_ns, &object);
-    if (site != NULL && site->name[0] != '\0')
+    if (site != NULL && site->name[0] != '\0') {
         object.name = intern_table_string(model->strings, site->name);
+        object.column = 0;
+    }
     object_number = object_labels_intern(labelling, &object, site == NULL ? reference->id : 0);
     try_places_add(model, &labelling->objects->items[object_number], object.try_places);
     if (totals != NULL) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Allocations as people write them. "name: X" is what a reader would call the block of the call on
- * that line; "place" is where there is no such name. */
+ * that line; "place" is where there is no such name, and "sites" where the line has several such.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,12 @@ static void keep(void *p)
     sink = p;
 }
 
+static void keep_both(void *p, void *q)
+{
+    keep(p);
+    keep(q);
+}
+
 static double *make_vector(size_t n)
 {
     double *vector = calloc(n, sizeof(double)); /* name: vector */
@@ -51,12 +58,13 @@ int main(void)
     double *out, *grown, *wrapped, *got, *copied;
     char *text;
 
-    table[3] = malloc(8);              /* name: table[3] */
-    wrapped = xmalloc(100);            /* name: wrapped */
-    got = get(100);                    /* name: got */
-    keep(malloc(3));                   /* place */
-    grown = realloc(first, 800);       /* name: grown */
-    if ((copied = malloc(17)) == NULL) /* name: copied */
+    table[3] = malloc(8);               /* name: table[3] */
+    wrapped = xmalloc(100);             /* name: wrapped */
+    got = get(100);                     /* name: got */
+    keep(malloc(3));                    /* place */
+    keep_both(malloc(4), calloc(5, 6)); /* sites */
+    grown = realloc(first, 800);        /* name: grown */
+    if ((copied = malloc(17)) == NULL)  /* name: copied */
         return 1;
     text = strdup("text"); /* name: text */
     fill(&node, &out, 100);
