@@ -61,18 +61,31 @@ static bool find_entry(const struct section_bytes *header, uint64_t address, uin
     return true;
 }
 
+static bool look_for(struct frame_ranges *ranges, const struct elf_image *image)
+{
+    if (!ranges->looked_for) {
+        ranges->looked_for = true;
+        ranges->found = find_section(image, ".eh_frame_hdr", &ranges->table) &&
+                        find_section(image, ".eh_frame", &ranges->frames);
+    }
+    return ranges->found;
+}
+
+bool frame_range_before(struct frame_ranges *ranges, const struct elf_image *image,
+                        uint64_t address, uint64_t *start)
+{
+    uint64_t description;
+
+    return look_for(ranges, image) && find_entry(&ranges->table, address, start, &description);
+}
+
 bool frame_range_start(struct frame_ranges *ranges, const struct elf_image *image, uint64_t address,
                        uint64_t *start)
 {
     uint64_t description;
     int32_t begin, length;
 
-    if (!ranges->looked_for) {
-        ranges->looked_for = true;
-        ranges->found = find_section(image, ".eh_frame_hdr", &ranges->table) &&
-                        find_section(image, ".eh_frame", &ranges->frames);
-    }
-    if (!ranges->found || !find_entry(&ranges->table, address, start, &description))
+    if (!look_for(ranges, image) || !find_entry(&ranges->table, address, start, &description))
         return false;
     /* Behind the lengths of the description and of what it refers to: where the code begins, from
      * here on, and how long it is. Whoever encodes it otherwise gives another start. */

@@ -32,4 +32,8 @@ struct frame_ranges {
 bool frame_range_start(struct frame_ranges *, const struct elf_image *, uint64_t address,
                        uint64_t *start);
 
+/* Where the last function begins that does so at the address or before it, wherever it ends. */
+bool frame_range_before(struct frame_ranges *, const struct elf_image *, uint64_t address,
+                        uint64_t *start);
+
 #endif

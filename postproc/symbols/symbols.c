@@ -7,9 +7,8 @@
 #include <sys/stat.h>
 
 #include "symbols/crash_retry.h"
-#include "symbols/data_starts.h"
 #include "symbols/demangle.h"
-#include "symbols/frame_range.h"
+#include "symbols/function_symbol.h"
 
 struct symbol_module {
     struct symbols *owner;
@@ -22,9 +21,9 @@ struct symbol_module {
     struct elf_image *debug_image; /* separate debug file; NULL if none */
     struct dwarf_file *dwarf;
     int64_t modified;
-    struct frame_ranges ranges; /* of the image */
+    struct function_starts functions; /* of the image */
     bool starts_found;
-    data_starts starts; /* of variables; looked for when the first one has no symbol */
+    nameless_starts starts; /* of variables; looked for when the first one has no symbol */
 };
 
 struct symbols {
@@ -55,6 +54,7 @@ void symbols_free(struct symbols *symbols)
         crash_retry_done();
         elf_image_close(module->debug_image);
         elf_image_close(module->image);
+        function_starts_free(&module->functions);
         free(module->starts.items);
         free(module);
     }
@@ -221,7 +221,8 @@ static const char *function_symbol(struct symbol_module *module, uint64_t addres
     char *stub;
 
     if (module->debug_image != NULL)
-        symbol = elf_image_function(module->debug_image, address);
+        symbol =
+            function_symbol_find(module->debug_image, &module->functions, module->image, address);
     if (symbol == NULL && module->image != NULL) {
         stub = elf_image_plt_name(module->image, address);
         if (stub != NULL) {
@@ -229,7 +230,7 @@ static const char *function_symbol(struct symbol_module *module, uint64_t addres
             free(stub);
             return name;
         }
-        symbol = elf_image_function(module->image, address);
+        symbol = function_symbol_find(module->image, &module->functions, module->image, address);
     }
     return symbol != NULL ? readable(module, symbol->name) : NULL;
 }
@@ -300,7 +301,7 @@ bool symbol_module_function_start(struct symbol_module *module, uint64_t address
 {
     open_module(module);
     return module->image != NULL &&
-           frame_range_start(&module->ranges, module->image, address, start);
+           function_start_find(&module->functions, module->image, address, start);
 }
 
 /* Where the variable begins that holds an address of the section from `low` on, as far as the code
@@ -312,7 +313,7 @@ static uint64_t nameless_start(struct symbol_module *module, uint64_t low, uint6
     if (!module->starts_found && module->image != NULL)
         data_starts_find(module->image, &module->starts);
     module->starts_found = true;
-    data_starts_before(&module->starts, low, address, &start);
+    nameless_starts_before(&module->starts, low, address, &start);
     return start;
 }
 

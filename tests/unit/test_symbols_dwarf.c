@@ -414,6 +414,72 @@ static void test_stripped_library_has_dynamic_symbols(void **state)
     free(path);
 }
 
+/* As assembler code has it: symbols without sizes, few of which are exported. */
+static const char labels_source[] =
+    "__asm__(\".text\\n.balign 16\\n.globl ahead\\n.type ahead, %function\\nahead: .skip 64\\n\"\n"
+    "        \".size ahead, 64\\n.globl exported\\nexported: .skip 64\\n\"\n"
+    "        \"pointed: .skip 64\\nloaded: .skip 64\\ncalled: .skip 64\\n\"\n"
+    "        \".globl described\\ndescribed: .cfi_startproc\\n.skip 64\\n\"\n"
+    "        \".globl inside\\ninside: .skip 64\\n.cfi_endproc\\nbehind: .skip 64\\n\");\n"
+    "extern char pointed[], loaded[] __attribute__((visibility(\"hidden\")));\n"
+    "void called(void) __attribute__((visibility(\"hidden\")));\n"
+    "char *volatile table[] = {pointed};\n"
+    "int count(char **p) { *p = loaded; called(); return 1; }\n";
+
+static void expect_start(struct opened_module *opened, uint64_t address, uint64_t expected)
+{
+    source_frames frames = {0};
+    uint64_t start = 0;
+
+    symbol_module_frames(opened->module, address, &frames);
+    assert_int_equal(frames.count, 1);
+    assert_null(frames.items[0].function);
+    assert_true(symbol_module_function_start(opened->module, address, &start));
+    assert_int_equal(start, expected);
+    free(frames.items);
+}
+
+static void test_symbols_without_size_name_their_own_code(void **state)
+{
+    static const char program[] = "liblabels.so";
+    struct opened_module opened = {0};
+    uint64_t exported, start;
+    source_frames frames = {0};
+    char *path;
+
+    (void)state;
+    write_source("labels.c", labels_source);
+    assert_true(run_command("gcc -O1 -fPIC -shared -o %s labels.c", program));
+    exported = symbol_of("nm", program, "ahead", NULL) + 64;
+    assert_true(asprintf(&path, "%s/%s", directory, program) > 0);
+    opened_module_open(&opened, path, (const uint8_t *)"", 0);
+    expect_frame(&opened, exported + 60, "exported", NULL);
+    expect_frame(&opened, exported + 64 + 60, "pointed", NULL);
+    expect_frame(&opened, exported + 3 * 64 + 60, "called", NULL);
+    expect_frame(&opened, exported + 5 * 64 + 60, "described", NULL);
+    expect_frame(&opened, exported + 6 * 64 + 60, "behind", NULL);
+    opened_module_close(&opened);
+
+    memset(&opened, 0, sizeof(opened));
+    assert_true(run_command("strip %s", program));
+    opened_module_open(&opened, path, (const uint8_t *)"", 0);
+    expect_frame(&opened, exported, "exported", NULL);
+    expect_frame(&opened, exported + 60, "exported", NULL);
+    for (uint64_t i = 1; i <= 3; i++) {
+        expect_start(&opened, exported + i * 64, exported + i * 64);
+        expect_start(&opened, exported + i * 64 + 60, exported + i * 64);
+    }
+    expect_frame(&opened, exported + 4 * 64, "described", NULL);
+    expect_frame(&opened, exported + 5 * 64 + 60, "described", NULL);
+    /* Nothing says where it begins, but it is no part of what is described. */
+    symbol_module_frames(opened.module, exported + 6 * 64 + 60, &frames);
+    assert_null(frames.items[0].function);
+    assert_false(symbol_module_function_start(opened.module, exported + 6 * 64 + 60, &start));
+    free(frames.items);
+    opened_module_close(&opened);
+    free(path);
+}
+
 static void test_symbol_table_without_debug_information(void **state)
 {
     struct opened_module opened = {0};
@@ -623,6 +689,7 @@ int main(void)
         cmocka_unit_test(test_variables_like_nm),
         cmocka_unit_test(test_cpp_variables_are_demangled),
         cmocka_unit_test(test_stripped_library_has_dynamic_symbols),
+        cmocka_unit_test(test_symbols_without_size_name_their_own_code),
         cmocka_unit_test(test_symbol_table_without_debug_information),
         cmocka_unit_test(test_debug_file_by_build_id),
         cmocka_unit_test(test_debug_file_by_link),

@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "symbols/data_starts.h"
+#include "symbols/nameless_starts.h"
 
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Code of a section, and the sections that hold data. */
+#include "symbols/call_sites.h"
+
+/* Code of a section, and the sections that hold what is looked for. */
 struct scan {
     const struct elf_image *image;
     const unsigned char *code;
     size_t size;
     uint64_t address;
-    uint64_t low, high; /* all data lies between; most numbers that are no addresses do not */
-    data_starts *starts;
+    uint64_t low, high; /* all of it lies between; most numbers that are no addresses do not */
+    bool of_code;
+    nameless_starts *starts;
 };
 
 static bool is_data(const GElf_Shdr *header)
 {
     return (header->sh_flags & SHF_ALLOC) != 0 && (header->sh_flags & SHF_WRITE) != 0 &&
            (header->sh_flags & (SHF_EXECINSTR | SHF_TLS)) == 0;
+}
+
+static bool is_code(const GElf_Shdr *header)
+{
+    return (header->sh_flags & SHF_EXECINSTR) != 0;
 }
 
 static void add_start(const struct scan *scan, uint64_t target)
@@ -71,11 +79,21 @@ static void scan_a64(const struct scan *scan)
     }
 }
 
+static void add_calls(const struct scan *scan)
+{
+    call_sites calls = {0};
+
+    call_sites_find(scan->image, scan->address, scan->address + scan->size, 0, &calls);
+    for (size_t i = 0; i < calls.count; i++)
+        add_start(scan, calls.items[i].target);
+    free(calls.items);
+}
+
 static void scan_section(struct scan *scan, Elf_Scn *section, const GElf_Shdr *header)
 {
     Elf_Data *data;
 
-    if ((header->sh_flags & SHF_EXECINSTR) == 0 || header->sh_type == SHT_NOBITS)
+    if (!is_code(header) || header->sh_type == SHT_NOBITS)
         return;
     data = elf_getdata(section, NULL);
     if (data == NULL || data->d_buf == NULL)
@@ -83,6 +101,8 @@ static void scan_section(struct scan *scan, Elf_Scn *section, const GElf_Shdr *h
     scan->code = data->d_buf;
     scan->size = data->d_size;
     scan->address = header->sh_addr;
+    if (scan->of_code)
+        add_calls(scan);
     if (scan->image->machine == EM_X86_64)
         scan_x86(scan);
     else if (scan->image->machine == EM_AARCH64)
@@ -96,7 +116,7 @@ static int compare_addresses(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void sort_once_each(data_starts *starts)
+static void sort_once_each(nameless_starts *starts)
 {
     size_t kept = 0;
 
@@ -109,26 +129,58 @@ static void sort_once_each(data_starts *starts)
     starts->count = kept;
 }
 
-void data_starts_find(const struct elf_image *image, data_starts *starts)
+/* Pointers to functions in data: the loader adds where the file is to what stands here. */
+static void add_relocated(const struct scan *scan, Elf_Scn *section, const GElf_Shdr *header)
 {
-    struct scan scan = {.image = image, .low = UINT64_MAX, .starts = starts};
+    const uint32_t relative =
+        scan->image->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
+    Elf_Data *data = elf_getdata(section, NULL);
+    GElf_Rela relocation;
+
+    if (header->sh_type != SHT_RELA || header->sh_entsize == 0 || data == NULL)
+        return;
+    for (size_t i = 0; i < header->sh_size / header->sh_entsize; i++)
+        if (gelf_getrela(data, (int)i, &relocation) != NULL &&
+            GELF_R_TYPE(relocation.r_info) == relative)
+            add_start(scan, (uint64_t)relocation.r_addend);
+}
+
+static void find_starts(const struct elf_image *image, bool of_code, nameless_starts *starts)
+{
+    struct scan scan = {.image = image, .low = UINT64_MAX, .of_code = of_code, .starts = starts};
     Elf_Scn *section = NULL;
     GElf_Shdr header;
 
     while ((section = elf_nextscn(image->elf, section)) != NULL)
-        if (gelf_getshdr(section, &header) != NULL && is_data(&header)) {
+        if (gelf_getshdr(section, &header) != NULL &&
+            (of_code ? is_code(&header) : is_data(&header))) {
             scan.low = header.sh_addr < scan.low ? header.sh_addr : scan.low;
             scan.high = header.sh_addr + header.sh_size > scan.high
                             ? header.sh_addr + header.sh_size
                             : scan.high;
         }
-    while ((section = elf_nextscn(image->elf, section)) != NULL)
-        if (gelf_getshdr(section, &header) != NULL)
-            scan_section(&scan, section, &header);
+    while ((section = elf_nextscn(image->elf, section)) != NULL) {
+        if (gelf_getshdr(section, &header) == NULL)
+            continue;
+        scan_section(&scan, section, &header);
+        if (of_code)
+            add_relocated(&scan, section, &header);
+    }
     sort_once_each(starts);
 }
 
-bool data_starts_before(const data_starts *starts, uint64_t low, uint64_t address, uint64_t *start)
+void data_starts_find(const struct elf_image *image, nameless_starts *starts)
+{
+    find_starts(image, false, starts);
+}
+
+void code_starts_find(const struct elf_image *image, nameless_starts *starts)
+{
+    find_starts(image, true, starts);
+}
+
+bool nameless_starts_before(const nameless_starts *starts, uint64_t low, uint64_t address,
+                            uint64_t *start)
 {
     size_t first = 0, end = starts->count;
 
