@@ -58,7 +58,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
     size_t count = qemu_plugin_tb_n_insns(block);
     bool counted = !modules_in_guest_library(qemu_plugin_tb_vaddr(block));
     bool calls = regions_follow_calls();
-    for (size_t i = 0; i < count && (counted || calls); i++) {
+    for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(block, i);
         uint64_t address = qemu_plugin_insn_vaddr(insn);
         uint32_t region = calls && counted ? regions_entered_at(address) : 0;
@@ -69,10 +69,14 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
             instruction_number(address, qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
         if (number == INSTRUCTION_NONE)
             continue;
+        /*
+         * Of those that are not counted only calls matter. But where an instruction has no
+         * callback, QEMU 7.2 gives its atomic accesses to the last one before that had one and left
+         * its block: our library's tables would be the data of whoever called it.
+         */
         if (!counted) {
-            if (instruction_at(number)->role & (ROLE_CALL | ROLE_RETURN))
-                qemu_plugin_register_vcpu_mem_cb(insn, stream_on_uncounted, QEMU_PLUGIN_CB_NO_REGS,
-                                                 QEMU_PLUGIN_MEM_RW, stream_userdata(number));
+            qemu_plugin_register_vcpu_mem_cb(insn, stream_on_uncounted, QEMU_PLUGIN_CB_NO_REGS,
+                                             QEMU_PLUGIN_MEM_RW, stream_userdata(number));
             continue;
         }
         bool in_pieces = instruction_at(number)->operand_bytes > 0;

@@ -53,6 +53,36 @@ for profile in fork.*.rprof; do objects $profile; done >out
 check "a forked child knows its parent's blocks" out_has '^before\|heap\|5000\|main\|50000$'
 check "and its own" out_has '^after\|heap\|300\|main\|3000$'
 
+# Our library's atomic accesses are its own: a stub loads the slot that it jumps through and no more.
+cat >frees.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+static void *churn(void *unused)
+{
+    for (int i = 0; i < 3000; i++) {
+        volatile char *block = malloc(100 + i % 7 * 3000);
+        block[0] = 1;
+        free((void *)block);
+    }
+    return unused;
+}
+int main(void)
+{
+    pthread_t other;
+    pthread_create(&other, NULL, churn, NULL);
+    churn(NULL);
+    return pthread_join(other, NULL);
+}
+END
+gcc -g -O1 -fplt -pthread -o frees frees.c
+run $run_exact -q -o frees.rprof ./frees
+"$report" --format json --lines --top 100000 frees.rprof | python3 -c '
+import json, sys
+print(sum(l["accesses"] for l in json.load(sys.stdin)["lines"] if l["function"] == "free@plt"))' >out 2>err
+check "what the profiler does in threads is not counted" out_has '^6000$'
+"$report" --format json --objects --sharing --top 10000 frees.rprof >out 2>err
+check "nor listed" eval '! grep -qE "allocation_filter|libreuse" out'
+
 run $run_exact -q -o '%e.rprof' /usr/bin/env -i "$program"
 check "exec with an empty environment" out_has '^done$'
 objects exact_objects.rprof >out

@@ -22,6 +22,19 @@ static bool is_asked_for(const struct model *model, const struct flow *flow)
     return thread == 0 || flow->source.thread_id == thread || flow->destination.thread_id == thread;
 }
 
+/* Older profiles hold what the profiler's own library stored to its tables within QEMU. */
+static bool is_profilers_data(struct model *model, const struct flow *flow)
+{
+    const struct symbol_module *module;
+    uint64_t load_bias;
+
+    if (flow->object_kind != OBJECT_GLOBAL)
+        return false;
+    module =
+        resolver_module(model->resolver, flow->profile_index, flow->object_reference, &load_bias);
+    return module != NULL && runtime_code_is_profiler(symbol_module_name(module));
+}
+
 static void label_places(struct model *model, struct communication_view *view)
 {
     struct runtime_code *code = runtime_code_create(model);
@@ -32,10 +45,11 @@ static void label_places(struct model *model, struct communication_view *view)
         bool in_runtime =
             model->options->runtime != RUNTIME_INCLUDE && runtime_code_made(code, flow);
 
-        view->place[i] = !is_asked_for(model, flow)                ? (uint32_t)GROUP_NONE
-                         : !in_runtime                             ? (uint32_t)FLOW_PROGRAM
-                         : model->options->runtime == RUNTIME_DROP ? (uint32_t)GROUP_NONE
-                                                                   : (uint32_t)FLOW_RUNTIME;
+        if (!is_asked_for(model, flow) || is_profilers_data(model, flow) ||
+            (in_runtime && model->options->runtime == RUNTIME_DROP))
+            view->place[i] = GROUP_NONE;
+        else
+            view->place[i] = in_runtime ? FLOW_RUNTIME : FLOW_PROGRAM;
     }
     runtime_code_free(code);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/model/object_labels_internal.h"
+#include "report/model/runtime_code.h"
 
 /* Strings are shared, so their addresses identify them. */
 struct object_key {
@@ -148,6 +149,8 @@ static uint32_t object_of(struct labelling *labelling, const struct object_refer
                                         reference->id, &load_bias);
         if (global.module == NULL)
             return object_of_address(labelling, reference);
+        if (runtime_code_is_profiler(symbol_module_name(global.module)))
+            return GROUP_NONE;
         global.address = reference->address - load_bias;
         ARRAY_PUSH(&labelling->globals, global);
         return GROUP_NONE;

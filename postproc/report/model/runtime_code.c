@@ -46,6 +46,14 @@ static const char *const never_waiting[] = {
     "sigmask", "kill",    "self",        "getspecific",   "setspecific", "getname",
     "setname", "getattr", "getcpuclock", "getschedparam", NULL};
 
+bool runtime_code_is_profiler(const char *module)
+{
+    static const char *const own[] = {"libreuse.so",     "libreuse-guest.so", "libreuse-exact.so",
+                                      "libreuse-try.so", "libreuse-place.so", NULL};
+
+    return starts_with_any(module, own);
+}
+
 enum code_class runtime_code_class(const char *module, const char *function)
 {
     if (module == NULL)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Transfers that are made by waiting, not by the program's data: spinning at OpenMP barriers,
- * locks, condition variables, starting and ending threads. Recognised by module and function.
+ * locks, condition variables, starting and ending threads. Recognised by module and function. And
+ * the profiler's modules.
  */
 #ifndef REUSE_POSTPROC_RUNTIME_CODE_H
 #define REUSE_POSTPROC_RUNTIME_CODE_H
@@ -20,6 +21,9 @@ enum code_class {
 
 /* module: last part of the path, NULL unknown; function: as shown, NULL when it has no name. */
 enum code_class runtime_code_class(const char *module, const char *function);
+
+/* Whether a module, by the last part of its path, is one of the profiler's own. */
+bool runtime_code_is_profiler(const char *module);
 
 enum code_waits {
     WAITS_NOT,         /* pthread_sigmask(), say, or none of the threading runtime */
