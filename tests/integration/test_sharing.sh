@@ -60,6 +60,9 @@ total() { "$report" --format json --matrix --runtime="$1" halo.rprof | python3 -
 import json, sys
 sharing = json.load(sys.stdin)["sharing"]
 print(int(sharing["total"]["all"]["value"] + sharing.get("runtime", {"total": {"all": {"value": 0}}})["total"]["all"]["value"]))'; }
+"$report" --sharing halo.rprof >split.txt && "$report" --sharing --runtime=include halo.rprof >include.txt
+check "--sharing says what it leaves out" grep -q 'of the transfers are left out: code of the C library' split.txt
+check "and nothing where it leaves nothing out" test "$(grep -c 'are left out' include.txt)" -eq 0
 check "--runtime=include adds it to the others" test "$(total include)" -eq "$(total split)"
 check "... which are fewer without it" test "$(total drop)" -lt "$(total split)"
 run "$report" --csv-layout=table --matrix=raw halo.rprof

@@ -71,6 +71,62 @@ static double unknown_transfers(const struct communication_view *view)
     return transfers;
 }
 
+/* Of the threading runtime, which the matrix has apart. */
+static double runtime_transfers(const struct communication_view *view)
+{
+    uint32_t *labels = allocate_zeroed(view->count, sizeof(*labels));
+    double transfers;
+
+    for (size_t i = 0; i < view->count; i++)
+        labels[i] = view->place[i] != FLOW_RUNTIME;
+    transfers = communication_total(view->communication, labels, 0).value;
+    free(labels);
+    return transfers;
+}
+
+static char *unknown_text(const struct communication_view *view, double all)
+{
+    double unknown = unknown_transfers(view);
+    char *share, *text;
+
+    if (!(all > 0 && unknown > 0.01 * all))
+        return copy_string("");
+    share = number_percent(unknown / all);
+    text = format_string("Of %s %% of the transfers only the threads are known.", share);
+    free(share);
+    return text;
+}
+
+/* A lock that threads fight over is the program's affair, and is among these. */
+static char *left_out_text(const struct communication_view *view, double all)
+{
+    double left_out = runtime_transfers(view);
+    char *share, *text;
+
+    if (!(left_out > 0.01 * (left_out + all)))
+        return copy_string("");
+    share = number_percent(left_out / (left_out + all));
+    text = format_string("%s %% of the transfers are left out: code of the C library and run-time "
+                         "libraries, as that of locks and barriers (--runtime include).",
+                         share);
+    free(share);
+    return text;
+}
+
+static void remark_missing(struct document *document, struct table *table,
+                           const struct communication_view *view, double all)
+{
+    char *unknown = unknown_text(view, all), *left_out = left_out_text(view, all);
+    char *remark = format_string("%s%s%s", unknown,
+                                 *unknown != '\0' && *left_out != '\0' ? " " : "", left_out);
+
+    if (*remark != '\0')
+        table_remark(document, table, remark);
+    free(remark);
+    free(left_out);
+    free(unknown);
+}
+
 static void add_objects(struct model *model, struct communication_view *view,
                         struct document *document, struct section *section)
 {
@@ -103,15 +159,7 @@ static void add_objects(struct model *model, struct communication_view *view,
         row->cells[OBJECT_WAR] = cell_value(CELL_COUNT, totals->of[MATRIX_WAR].value);
         row->cells[OBJECT_WAW] = cell_value(CELL_COUNT, totals->of[MATRIX_WAW].value);
     }
-    if (all > 0 && unknown_transfers(view) > 0.01 * all) {
-        char *share = number_percent(unknown_transfers(view) / all);
-        char *remark =
-            format_string("Of %s %% of the transfers only the threads are known.", share);
-
-        table_remark(document, table, remark);
-        free(remark);
-        free(share);
-    }
+    remark_missing(document, table, view, all);
     section_table(section, table);
     free(groups);
     free(labels);
