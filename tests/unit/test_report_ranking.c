@@ -58,6 +58,15 @@ void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset su
             .bytes = bytes[k], .miss_ratio = {run.ratios[subset.group][k], -1, subset.group}};
 }
 
+/* Likewise. */
+void model_shares_of_misses(struct model *model, struct subset part,
+                            struct estimate shares[MACHINE_LEVELS_MAX])
+{
+    (void)model;
+    for (size_t k = 0; k < MACHINE_LEVELS_MAX; k++)
+        shares[k] = (struct estimate){run.ratios[part.group][FOCUS_SIZE], -2, part.group};
+}
+
 static double misses_of(size_t group)
 {
     return run.accesses[group] * run.ratios[group][FOCUS_SIZE];
@@ -115,6 +124,8 @@ static void check(size_t count, size_t top)
             assert_float_equal(ranked->points[k].miss_ratio.lo, -1, 0);
             assert_float_equal(ranked->points[k].miss_ratio.hi, expected, 0);
         }
+        assert_float_equal(ranked->shares[FOCUS_LEVEL].lo, -2, 0);
+        assert_float_equal(ranked->shares[FOCUS_LEVEL].hi, expected, 0);
         taken[expected] = true;
     }
     if (ranking->count < top)
