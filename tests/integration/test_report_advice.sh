@@ -47,7 +47,7 @@ check "... none beyond every access fetching a line" json 'all(l["bytes_hi"] <= 
 check "... of outer levels no higher than of inner ones" json 'all(a["bytes_hi"] >= b["bytes_hi"] for t in d["traffic"] for a, b in zip(t["levels"][1:], t["levels"][2:]))'
 check "... and no hits or shares of what is not known" json 'all(l[k] is None for t in d["traffic"] for l in t["levels"][1:] for k in ("byte_ratio", "hit_ratio", "miss_ratio", "memory_share", "memory_impact"))'
 run "$report" --traffic bare.rprof
-check "... in text as well" out_has '^Mem +< [0-9.]+ [KMGTP]iB +- +- '
+check "... in text as well" out_has '^Mem +< [0-9.]+ [KMGTP]iB +- +-'
 run "$report" --traffic --format csv bare.rprof
 check "... and in CSV" test "$(grep -c '[0-9]' out)" -gt 0
 

@@ -13,7 +13,8 @@ escape=$'\033'
 
 on_terminal() { python3 "$here/on_terminal.py" "$@"; } # COLUMNS COMMAND...
 without_escapes() { sed "s/$escape\[[0-9;]*m//g" "$1"; }
-widest() { awk 'length($0) > most { most = length($0) } END { print most + 0 }' "$1"; }
+# A word that is longer than a line of prose has one of its own, and is not cut.
+widest() { awk 'NF > 1 && length($0) > most { most = length($0) } END { print most + 0 }' "$1"; }
 has_escapes() { grep -q "$escape" "$work/out"; }
 
 # A line that misses, in a file whose name takes more than a page.
