@@ -187,6 +187,8 @@ static void test_all_findings_are_a_matter_of_verbosity(void **state)
     assert_null(strstr(brief.text, "5. "));
     options.verbose = true;
     findings_screen_put(&model, &findings, "CPU time", NULL, &full);
+    assert_non_null(strstr(full.text, "Do: keep them"));
+    assert_null(strstr(strstr(full.text, "7. "), "Do: ")); /* too few samples to advise it */
     assert_non_null(strstr(full.text, "8. From node to node"));
     assert_null(strstr(full.text, "(-v)"));
     paragraph_free(&full);

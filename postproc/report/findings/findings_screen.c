@@ -47,7 +47,7 @@ static bool ends_whole(const char *remedy)
 }
 
 static void say_finding(struct model *model, const struct finding *finding, size_t number,
-                        const char *time_word, struct paragraph *screen)
+                        bool advised, const char *time_word, struct paragraph *screen)
 {
     char *where = finding_where_text(model, finding), *title, *text;
 
@@ -60,7 +60,7 @@ static void say_finding(struct model *model, const struct finding *finding, size
     paragraph_add(screen, 3, 3, text);
     free(text);
     free(where);
-    if (*finding->remedy != '\0') {
+    if (advised && *finding->remedy != '\0') {
         text = format_string("Do: %s%s", finding->remedy, ends_whole(finding->remedy) ? "" : ".");
         paragraph_add(screen, 3, 7, text);
         free(text);
@@ -126,14 +126,15 @@ static bool has_room(const struct paragraph *screen, const struct paragraph *one
     return shown == 0 || (shown < SHOWN_MAX && screen->lines + one->lines + LINES_BELOW <= SCREEN);
 }
 
-/* The first one that is too uncertain to advise is where to look, others are told as they are. */
+/* What is too uncertain to advise says where to look: the first one as that, others, which only -v
+ * lists, without a remedy. */
 static void say(struct model *model, const struct findings *findings, size_t i, size_t number,
                 const char *time_word, struct paragraph *one)
 {
     const struct finding *finding = &findings->items.items[i];
 
     if (i > 0 || finding_is_advised(finding, true))
-        say_finding(model, finding, number, time_word, one);
+        say_finding(model, finding, number, finding_is_advised(finding, i == 0), time_word, one);
     else
         say_candidate(model, finding, time_word, one);
 }
