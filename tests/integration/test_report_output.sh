@@ -36,7 +36,7 @@ make_profile "$work/program" p.rprof || exit 1
 run piped "$report" p.rprof
 check "text: succeeds, without complaint" test "$status" -eq 0 -a ! -s err
 check "text: 80 columns" narrow
-check "text: the run" out_has '^Program: +/.*/program$'
+check "text: the run" out_has '^Program: +\./report_program \(/.*/program\)$'
 check "text: bursts" out_has '^Bursts: +4000, with 8.19 M accesses \(for the miss ratio of L1 '
 check "text: ... in independent accesses" out_has ' [0-9.]+( [kM])? independent ones\)$'
 check "text: what bursts foresaw" out_has '^Look-ahead: +97 of 100 forecasts came true; 11 of 12 stops'

@@ -10,8 +10,10 @@
 
 const char *summary_program(const struct document *document)
 {
-    const struct fact *fact = lookup_fact(document, "program");
+    const struct fact *fact = lookup_fact(document, "started_as");
 
+    if (fact == NULL || fact->cell.kind != CELL_TEXT)
+        fact = lookup_fact(document, "program");
     return fact != NULL && fact->cell.kind == CELL_TEXT ? fact->cell.text : NULL;
 }
 

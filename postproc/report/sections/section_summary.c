@@ -146,6 +146,52 @@ static size_t process_count(const struct model *model)
     return count;
 }
 
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The first word of a command as a shell would need it; NULL: none that can be told. The caller
+ * frees it. */
+static char *started_as(const char *command)
+{
+    size_t length = command != NULL ? strcspn(command, " ") : 0;
+
+    if (length > 0 && *command == '\'') {
+        length = strcspn(command + 1, "'");
+        return command[length + 1] == '\'' &&
+                       (command[length + 2] == ' ' || command[length + 2] == '\0')
+                   ? format_string("%.*s", (int)length, command + 1)
+                   : NULL;
+    }
+    return length > 0 ? format_string("%.*s", (int)length, command) : NULL;
+}
+
+/*
+ * The file that ran; behind the name that it was started by, where that is another one: dot is a
+ * link to /usr/sbin/libgvc6-config-update.
+ */
+static void add_program(struct model *model, struct document *document, struct section *section)
+{
+    const char *program = common_text(model, "program");
+    char *started = started_as(common_text(model, "command"));
+    char *text =
+        started != NULL && program != NULL && strcmp(last_part(started), last_part(program)) != 0
+            ? format_string("%s (%s)", started, program)
+            : NULL;
+
+    if (text != NULL)
+        section_fact_as(document, section, "program", "Program", INTERVAL_NONE,
+                        cell_text(document, program), text);
+    else
+        section_fact(section, "program", "Program", INTERVAL_NONE, cell_text(document, program));
+    section_fact(section, "started_as", NULL, INTERVAL_NONE, cell_text(document, started));
+    free(text);
+    free(started);
+}
+
 static void add_run(struct model *model, struct document *document, struct section *section)
 {
     const char *host = common_text(model, "host"), *pid = common_text(model, "pid");
@@ -154,8 +200,7 @@ static void add_run(struct model *model, struct document *document, struct secti
     char *process;
 
     section_fact(section, "schema", NULL, INTERVAL_NONE, cell_text(document, "reuse-report/1"));
-    section_fact(section, "program", "Program", INTERVAL_NONE,
-                 cell_text(document, common_text(model, "program")));
+    add_program(model, document, section);
     section_fact(section, "command", "Command", INTERVAL_NONE,
                  cell_text(document, common_text(model, "command")));
     if (processes == 1)
