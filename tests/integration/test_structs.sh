@@ -31,6 +31,8 @@ END
 }
 
 record structures 60
+check "no -g is asked for where it was given" structs structures.rprof '
+assert not any("-g" in text for text in report.get("structs_untyped", [])), report["structs_untyped"]'
 check "members lie where the compiler put them" structs structures.rprof '
 p = {m["name"]: (m["offset"], m["size"], m["hole_after"]) for m in types["struct particle"]["members"]}
 assert p == {"mass": (0, 8, 0), "name": (8, 100, 0), "ready, busy": (108, 1, 3), "at": (112, 8, 0),
@@ -85,6 +87,8 @@ check "elements of a vector" structs classes.rprof '
 assert types["struct Pair"]["objects"] == "pairs" and types["struct Pair"]["verdict"] == "good", types'
 
 record bare 10
+check "the module without debug information is named" structs bare.rprof '
+assert "without debug information (bare)" in report["structs_untyped"][0], report["structs_untyped"]'
 run "$reuse_report" --structs bare.rprof
 check "without debug information one line says so, and what to do" eval \
     "[ $status -eq 0 ] && grep -q 'No structure is known' out && grep -q 'Compile with' out"

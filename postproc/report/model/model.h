@@ -72,9 +72,11 @@ struct data_object {
     uint64_t peak_bytes;         /* heap: most that lived at once; 0: unknown */
     const char *function, *file; /* of the allocation or declaration; NULL: unknown */
     uint32_t line;
-    uint32_t column;        /* heap: where only it tells blocks of a line apart; else 0 */
-    const char *module;     /* heap: of the code that allocates; NULL: unknown */
-    struct data_type type;  /* what its memory consists of; no module: not known */
+    uint32_t column;             /* heap: where only it tells blocks of a line apart; else 0 */
+    const char *module;          /* heap: of the code that allocates; NULL: unknown */
+    struct symbol_module *owner; /* heap, global: whose debug information tells its type, where
+                                    there is any; NULL: unknown */
+    struct data_type type;       /* what its memory consists of; no module: not known */
     const char *try_places; /* heap: places that `reuse-run --try` takes, by commas; NULL: none */
 };
 

@@ -39,6 +39,7 @@ static uint32_t object_of_symbol(struct labelling *labelling, struct symbol_modu
                                  .size = symbol->size,
                                  .file = symbol->file,
                                  .line = symbol->line,
+                                 .owner = module,
                                  .type = symbol->type};
 
     if (object.name == NULL) {

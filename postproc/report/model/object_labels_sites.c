@@ -107,6 +107,7 @@ static void name_by_context(struct labelling *labelling, size_t profile,
     object->line = source->line;
     if (found.name == NULL && found.sites == 0)
         object->column = source->column;
+    object->owner = frames[found.frame].module;
     if (frames[found.frame].module != NULL)
         object->module = symbol_module_name(frames[found.frame].module);
     object->type = found.type;

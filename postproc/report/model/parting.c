@@ -91,6 +91,20 @@ static bool is_kind(const data_objects *objects, const struct collision_side *si
     return strcmp(objects->items[side->object].kind, kind) == 0;
 }
 
+/* Whether -g may name the members of either side: not where the program has been compiled so. */
+static bool lacks_debug_information(const struct false_sharing *finding,
+                                    const data_objects *objects)
+{
+    for (size_t i = 0; i < 2; i++) {
+        struct symbol_module *owner = objects->items[finding->sides[i].object].owner;
+        enum module_state state = owner != NULL ? symbol_module_state(owner) : MODULE_VIRTUAL;
+
+        if (state != MODULE_DEBUG && state != MODULE_VIRTUAL)
+            return true;
+    }
+    return false;
+}
+
 char *parting_text(const struct false_sharing *finding, const data_objects *objects,
                    uint32_t line_size)
 {
@@ -114,10 +128,11 @@ char *parting_text(const struct false_sharing *finding, const data_objects *obje
                                  ") for variables and members. Which they are is not known on a "
                                  "stack; the lines of source tell.",
                                  line_size, line_size);
-        return format_string(
-            "Keep what the threads use %" PRIu32
-            " bytes apart. Where debug information (-g) tells their type, the members are named.",
-            line_size);
+        return format_string("Keep what the threads use %" PRIu32 " bytes apart.%s", line_size,
+                             lacks_debug_information(finding, objects)
+                                 ? " Where debug information (-g) tells their type, the members "
+                                   "are named."
+                                 : "");
     }
 }
 

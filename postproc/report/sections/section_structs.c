@@ -190,21 +190,22 @@ static void add_text_table(const struct model *model, struct document *document,
 
 /* --- The section -------------------------------------------------------------------------- */
 
-/* Modules whose variables have no type for want of debug information. "" or " (a, b)". */
-static char *modules_without_types(const struct model *model)
+/* Types and modules with fewer of the accesses tell nothing of a program's time. */
+static const double share_min = 0.01;
+
+/* The modules that the most accesses are left without a type for. "" or "a, b". */
+static char *modules_without_types(const struct type_uses *uses)
 {
-    struct symbols *symbols = resolver_symbols(model->resolver);
+    enum { NAMED_MAX = 3 };
     char *list = copy_string("");
-    size_t count = 0;
 
-    for (size_t i = 0; i < symbols_module_count(symbols); i++) {
-        struct symbol_module *module = symbols_module_number(symbols, i);
-        enum module_state state = symbol_module_state(module);
-        char *longer;
+    for (size_t i = 0; i < uses->without_debug.count && i < NAMED_MAX; i++) {
+        if (uses->without_debug.items[i].accesses < share_min * uses->accesses)
+            break;
 
-        if (state == MODULE_DEBUG || state == MODULE_VIRTUAL || count >= 3)
-            continue;
-        longer = format_string("%s%s%s", list, count++ > 0 ? ", " : "", symbol_module_name(module));
+        char *longer = format_string("%s%s%s", list, i > 0 ? ", " : "",
+                                     symbol_module_name(uses->without_debug.items[i].module));
+
         free(list);
         list = longer;
     }
@@ -212,23 +213,27 @@ static char *modules_without_types(const struct model *model)
 }
 
 /* What is not in the tables, and why. */
-static void say_untyped(const struct model *model, struct document *document,
-                        struct section *section, const struct type_uses *uses, size_t shown)
+static void say_untyped(struct document *document, struct section *section,
+                        const struct type_uses *uses, size_t shown)
 {
-    char *share, *modules, *text;
+    char *share, *modules, *causes, *text;
 
     if (shown > 0 && uses->untyped < 0.1 * uses->accesses)
         return;
     share = number_percent(uses->accesses > 0 ? uses->untyped / uses->accesses : 0);
-    modules = modules_without_types(model);
-    text = format_string(
-        "%s%s %% of the accesses are to data of unknown type: stacks, numbers in heap blocks "
-        "without a variable's name, modules without debug information%s%s%s. Compile with -g, and "
-        "keep the sources where the compiler found them.",
-        shown == 0 ? "No structure is known. " : "", share, *modules != '\0' ? " (" : "", modules,
-        *modules != '\0' ? ")" : "");
+    modules = modules_without_types(uses);
+    causes =
+        *modules != '\0'
+            ? format_string("stacks, numbers in heap blocks without a variable's name, modules "
+                            "without debug information (%s). Compile with -g, and keep",
+                            modules)
+            : copy_string("stacks, numbers in heap blocks without a variable's name. Keep");
+    text = format_string("%s%s %% of the accesses are to data of unknown type: %s the sources "
+                         "where the compiler found them.",
+                         shown == 0 ? "No structure is known. " : "", share, causes);
     section_paragraph(document, section, "structs_untyped", text);
     free(text);
+    free(causes);
     free(modules);
     free(share);
 }
@@ -243,9 +248,6 @@ static int compare_shown(const void *left, const void *right)
         return x < y ? 1 : -1;
     return (a->used->accesses < b->used->accesses) - (a->used->accesses > b->used->accesses);
 }
-
-/* Types with fewer accesses tell nothing of a program's time. */
-static const double share_min = 0.01;
 
 void section_structs(struct model *model, struct document *document)
 {
@@ -294,7 +296,7 @@ void section_structs(struct model *model, struct document *document)
                 "what a burst uses of an object's structures is taken as used in one "
                 "element. Before you change an order, see whether files, networks or other "
                 "programs rely on it"));
-    say_untyped(model, document, section, uses, count);
+    say_untyped(document, section, uses, count);
     free(shown);
     type_uses_free(uses);
 }

@@ -303,6 +303,31 @@ static void end_burst(struct collection *collection)
     collection->touched.count = 0;
 }
 
+static void add_untyped(struct type_uses *uses, struct symbol_module *owner, double accesses)
+{
+    struct untyped_module added = {owner, accesses};
+    enum module_state state = owner != NULL ? symbol_module_state(owner) : MODULE_VIRTUAL;
+
+    uses->untyped += accesses;
+    if (state == MODULE_DEBUG || state == MODULE_VIRTUAL)
+        return;
+    for (size_t i = 0; i < uses->without_debug.count; i++)
+        if (uses->without_debug.items[i].module == owner) {
+            uses->without_debug.items[i].accesses += accesses;
+            return;
+        }
+    ARRAY_PUSH(&uses->without_debug, added);
+}
+
+static int compare_untyped(const void *left, const void *right)
+{
+    const struct untyped_module *a = left, *b = right;
+
+    if (a->accesses != b->accesses)
+        return a->accesses < b->accesses ? 1 : -1;
+    return strcmp(symbol_module_path(a->module), symbol_module_path(b->module));
+}
+
 static void collect(struct collection *collection)
 {
     struct model *model = collection->model;
@@ -322,7 +347,7 @@ static void collect(struct collection *collection)
         burst = probe->burst;
         collection->uses->accesses += weight;
         if (model->objects.items[object].type.module == NULL || offset == OFFSET_UNKNOWN) {
-            collection->uses->untyped += weight;
+            add_untyped(collection->uses, model->objects.items[object].owner, weight);
             continue;
         }
         levels = levels_of(collection, object, offset, &element);
@@ -390,6 +415,9 @@ struct type_uses *type_uses_of(struct model *model)
     if (collection.uses->types.count > 0)
         qsort(collection.uses->types.items, collection.uses->types.count,
               sizeof(*collection.uses->types.items), compare_types);
+    if (collection.uses->without_debug.count > 0)
+        qsort(collection.uses->without_debug.items, collection.uses->without_debug.count,
+              sizeof(*collection.uses->without_debug.items), compare_untyped);
     for (size_t i = 0; i < collection.in_burst.count; i++)
         free(collection.in_burst.items[i].members);
     for (size_t i = 0; i < collection.of_objects.count; i++)
@@ -424,5 +452,6 @@ void type_uses_free(struct type_uses *uses)
         free(used->objects.items);
     }
     free(uses->types.items);
+    free(uses->without_debug.items);
     free(uses);
 }

@@ -40,10 +40,19 @@ struct used_type {
     struct struct_starts starts;
 };
 
+/* Accesses to data of unknown type that a module allocates or has. */
+struct untyped_module {
+    struct symbol_module *module;
+    double accesses;
+};
+
 struct type_uses {
     ARRAY(struct used_type) types; /* most accesses first */
     double accesses;               /* of all objects */
     double untyped;                /* of them, to objects whose type is not known */
+    ARRAY(struct untyped_module)
+    without_debug; /* of them, by modules that have no debug
+                      information; most first */
 };
 
 /* Of a sampled profile. Structures that lie in others count in both. For type_uses_free(). */
