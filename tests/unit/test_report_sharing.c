@@ -372,6 +372,40 @@ static void test_trial(void **state)
     check_trial(&finding, &objects, none);
 }
 
+static void check_hint(struct symbol_module *module, bool expected)
+{
+    struct data_object of[] = {{.name = "a", .kind = "global", .owner = module}};
+    data_objects objects = {.items = of, .count = 1};
+    struct false_sharing finding = {.collision = COLLISION_BYTES};
+    char *text = parting_text(&finding, &objects, 64);
+
+    assert_int_equal(strstr(text, "(-g)") != NULL, expected);
+    free(text);
+}
+
+/* -g is asked for only where it may help. */
+static void test_debug_information_is_asked_for(void **state)
+{
+    const struct file_search search = {.sysroot = ""};
+    struct intern_table *strings = intern_table_create();
+    struct symbols *symbols = symbols_create(&search, strings);
+    char directory[] = "/tmp/reuse-parting-XXXXXX", file[sizeof(directory) + 8], *command;
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    snprintf(file, sizeof(file), "%s/lib.so", directory);
+    assert_true(asprintf(&command, "echo 'int x = 1;' | gcc -g -shared -x c - -o %s", file) > 0);
+    assert_int_equal(system(command), 0);
+    check_hint(symbols_module(symbols, file, NULL, 0), false);
+    check_hint(symbols_module(symbols, "/no/such/file", NULL, 0), true);
+    check_hint(NULL, false);
+    symbols_free(symbols);
+    intern_table_free(strings);
+    unlink(file);
+    rmdir(directory);
+    free(command);
+}
+
 static void test_parting(void **state)
 {
     struct false_sharing finding = members(0, 8, 64);
@@ -473,6 +507,9 @@ static void test_runtime_code(void **state)
         if (runtime_code_class(examples[i].module, examples[i].function) != examples[i].class)
             fail_msg("%s in %s", examples[i].function ? examples[i].function : "no name",
                      examples[i].module ? examples[i].module : "no module");
+    assert_true(runtime_code_is_profiler("libreuse.so"));
+    assert_true(runtime_code_is_profiler("libreuse-guest.so"));
+    assert_false(runtime_code_is_profiler("libreusable.so"));
     assert_int_equal(runtime_code_waits("libc.so.6", "__pthread_sigmask"), WAITS_NOT);
     assert_int_equal(runtime_code_waits("libc.so.6", "pthread_getspecific"), WAITS_NOT);
     assert_int_equal(runtime_code_waits("libc.so.6", "__pthread_mutex_unlock_usercnt"),
@@ -551,12 +588,17 @@ static void test_distances_of_machine(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),          cmocka_unit_test(test_what_is_left_out),
-        cmocka_unit_test(test_eagermap),      cmocka_unit_test(test_grid),
-        cmocka_unit_test(test_parting),       cmocka_unit_test(test_trial),
-        cmocka_unit_test(test_worth),         cmocka_unit_test(test_runtime_code),
-        cmocka_unit_test(test_cpu_distances), cmocka_unit_test(test_distances_of_machine)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),
+                                       cmocka_unit_test(test_what_is_left_out),
+                                       cmocka_unit_test(test_eagermap),
+                                       cmocka_unit_test(test_grid),
+                                       cmocka_unit_test(test_debug_information_is_asked_for),
+                                       cmocka_unit_test(test_parting),
+                                       cmocka_unit_test(test_trial),
+                                       cmocka_unit_test(test_worth),
+                                       cmocka_unit_test(test_runtime_code),
+                                       cmocka_unit_test(test_cpu_distances),
+                                       cmocka_unit_test(test_distances_of_machine)};
 
     srand((unsigned)test_seed());
     return cmocka_run_group_tests(tests, NULL, NULL);
