@@ -185,20 +185,72 @@ static bool visit_for_unit_type(void *context, struct entry child, Dwarf_Half ta
     return search->member ? !search->several : search->found.offset == 0;
 }
 
-/* In the function itself, and in what it is an instance of (its blocks may have been dropped). */
+static Dwarf_Off offset_of(struct entry entry)
+{
+    Dwarf_Off offset = 0;
+    Dwarf_Error error = NULL;
+
+    return dwarf_succeeded(entry.debug, dwarf_dieoffset(entry.die, &offset, &error), error) ? offset
+                                                                                            : 0;
+}
+
+/* The child that holds an entry: the last one that begins before it. */
+struct holder_search {
+    Dwarf_Off wanted, holder; /* 0: none */
+    Dwarf_Half tag;           /* of the holder */
+};
+
+static bool visit_for_holder(void *context, struct entry child, Dwarf_Half tag)
+{
+    struct holder_search *search = context;
+    Dwarf_Off offset = offset_of(child);
+
+    if (offset >= search->wanted)
+        return false;
+    search->holder = offset;
+    search->tag = tag;
+    return true;
+}
+
+/* In the functions that a function is written in, from the outermost one on: procedures of Fortran
+ * that a program contains use its variables. */
+static void search_hosts(struct type_search *search, Dwarf_Off function)
+{
+    struct unit *unit = unit_of_offset(search->file, function);
+    struct entry die = unit != NULL ? entry_at(search->file->debug, unit->die) : (struct entry){0};
+
+    for (int depth = 0; die.die != NULL && depth < DEPTH_MAX; depth++) {
+        struct holder_search holder = {.wanted = function};
+
+        entry_children(die, visit_for_holder, &holder);
+        entry_release(die);
+        die = holder.holder != 0 ? entry_at(search->file->debug, holder.holder) : (struct entry){0};
+        if (die.die != NULL && holder.tag == DW_TAG_subprogram)
+            entry_children(die, visit_for_local, search);
+    }
+    entry_release(die);
+}
+
+/* In the function itself, in what it is an instance of (its blocks may have been dropped), and in
+ * what that is written in. */
 static void search_local(struct type_search *search, Dwarf_Off scope)
 {
     struct entry die = entry_at(search->file->debug, scope), origin;
+    Dwarf_Off function = scope;
 
     if (die.die == NULL)
         return;
     entry_children(die, visit_for_local, search);
     if (search->found.offset == 0) {
         origin = entry_follow(search->file, die, DW_AT_abstract_origin);
-        if (origin.die != NULL)
+        if (origin.die != NULL) {
             entry_children(origin, visit_for_local, search);
+            function = origin.debug == search->file->debug ? offset_of(origin) : 0;
+        }
         entry_release(origin);
     }
+    if (function != 0 && !search->declared)
+        search_hosts(search, function);
     entry_release(die);
 }
 

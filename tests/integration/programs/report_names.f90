@@ -35,9 +35,16 @@ end module
 program names
   use arrays
   implicit none
-  real(8), allocatable :: out(:)
+  real(8), allocatable :: out(:), h(:), k(:)
   type(pair), allocatable :: f, g
   call several(100 + command_argument_count(), out)
   call copied(f, g)
-  print *, sum(out), sum(f%x), sum(g%y)
+  call contained()
+  print *, sum(out), sum(f%x), sum(g%y), sum(h), sum(k)
+contains
+  subroutine contained()
+    allocate(h(size(out)), k(2 * size(out))) ! name: h|k
+    h = 1
+    k = 2
+  end subroutine
 end program
