@@ -299,8 +299,8 @@ static void leave_inheritance(void)
         inheritance_leave(&inheritance);
 }
 
-/* What is not seen without debug registers: said once for a tree of processes, also if its first one
- * is replaced by exec(2); not to who leaves them alone. */
+/* What is not seen without debug registers: said once for a tree of processes, also if its first
+ * one is replaced by exec(2); not to who leaves them alone. */
 static void tell_registers(void)
 {
     struct line line;

@@ -8,8 +8,8 @@
 /* Fills in findings->hot and what belongs to it. */
 void hot_code_find(struct model *, struct findings *);
 
-/* " Most of the time, 60 to 72 %, is spent in f, near a.c:7.", or "The most, 2 to 30 %" where it may be
- * less than half; empty: not known. The caller frees it. */
+/* " Most of the time, 60 to 72 %, is spent in f, near a.c:7.", or "The most, 2 to 30 %" where it
+ * may be less than half; empty: not known. The caller frees it. */
 char *hot_code_text(struct model *, const struct findings *);
 
 #endif
