@@ -50,6 +50,20 @@ static void sums_are_divided(void **state)
     assert_false(pace_of_all(list, 0, &pace));
 }
 
+/* One that is set back outweighs a hundred that are not. */
+static void one_set_back_is_left_out(void **state)
+{
+    struct pace_reading list[101];
+    struct pace pace;
+
+    (void)state;
+    for (size_t i = 0; i < 101; i++)
+        list[i] = (struct pace_reading){LOOK_LOSS_NS + 1e5, i == 40 ? -50000 : 5, 0};
+    assert_true(pace_of_all(list, 101, &pace));
+    assert_float_equal(pace.per_ns, 5e-5, 1e-12);
+    assert_int_equal(pace.count, 100);
+}
+
 /* Rows of 250 us to 2 ms: most paces found are within 15 %, and hardly any far off. */
 static void most_agree(void **state)
 {
@@ -212,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_divided),
+        cmocka_unit_test(one_set_back_is_left_out),
         cmocka_unit_test(most_agree),
         cmocka_unit_test(a_counter_explains),
         cmocka_unit_test(a_counter_explains_roughly),

@@ -105,12 +105,16 @@ static struct pace pace_of_these(const struct pace_reading *list, size_t n)
 bool pace_of_all(struct pace_reading *list, size_t n, struct pace *pace)
 {
     double moved = 0;
+    size_t count = 0;
 
     for (size_t i = 0; i < n; i++)
-        moved += list[i].moved;
+        if (list[i].moved >= 0) {
+            moved += list[i].moved;
+            list[count++] = list[i];
+        }
     if (moved <= 0)
         return false;
-    *pace = pace_of_these(list, n);
+    *pace = pace_of_these(list, count);
     return true;
 }
 

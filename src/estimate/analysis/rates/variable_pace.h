@@ -34,7 +34,9 @@ struct pace {
  * as that is known better than before. n readings; the order does not matter but in pace_of_most(),
  * where the shortest come first. The list is scratch: its contents are not kept. */
 
-/* The ratio of sums; for a variable that is never set back. False: it did not move. */
+/* The ratio of sums; for a variable that is never set back, or in one reading of a hundred (a loop
+ * that begins anew): such a reading is left out, for it may outweigh all others. False: it did not
+ * move. */
 bool pace_of_all(struct pace_reading *, size_t n, struct pace *);
 
 /* The pace that most readings agree with, the short ones above all: the longer the time, the more
