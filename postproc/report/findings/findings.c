@@ -238,15 +238,19 @@ static const char *remedy_of(struct model *model, const struct finding *finding,
     return kept;
 }
 
-static const char *name_of_none(enum pattern pattern)
+/* What the remedy is for; small blocks that nobody told apart have no name of their own. */
+static const char *object_of_remedy(const struct finding *finding)
 {
-    return pattern == PATTERN_LOCKS ? "the lock" : "its data";
+    if (finding->object_count > 0 && strcmp(finding->objects[0], OBJECT_NAME_UNTRACKED) != 0)
+        return finding->objects[0];
+    return finding->pattern == PATTERN_LOCKS    ? "the lock"
+           : finding->pattern == PATTERN_LINKED ? "the structure"
+                                                : "the data";
 }
 
 static void complete(struct model *model, struct finding *finding)
 {
-    const char *object =
-        finding->object_count > 0 ? finding->objects[0] : name_of_none(finding->pattern);
+    const char *object = object_of_remedy(finding);
     const char *elsewhere = finding->elsewhere.function != NULL
                                 ? code_line_text(model, &finding->elsewhere)
                                 : "the next one";
