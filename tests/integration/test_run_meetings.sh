@@ -127,7 +127,10 @@ check "turns of milliseconds: sharing is not called probable, for nobody saw how
     "[f['title'] for f in r['findings'] if f['belief'] == 'likely' and f['object'] == 'table']" "[]"
 
 # The count is known: each thread waits for the other. Where two processors share a core, a line moves
-# in 6 ns, and the model does not know of that.
+# in 6 ns, and the model does not know of that. Such a line is worth 2 to 7 % of the CPU time, so it is a finding
+# in one run and not in the next (3 % are asked); who does what to it is told in all of them.
+cells="[o for o in s['objects'] if o['name'] == 'cells'][0]"
+findings="{f['pattern'] for f in r['findings'] if f['object'] == 'cells'}"
 profile "$microbench/handover" --pattern ping-pong --seconds 2 --truth truth.json
 check "ping-pong: the count is met as far as the time of a transfer is known" python3 -c '
 import json
@@ -136,11 +139,12 @@ found = json.load(open("json"))["sharing"]["total"]["all"]
 raise SystemExit(not truth / 50 < found["value"] < truth * 10)'
 check "ping-pong: none of it is false" is "t['false']['value'] < 0.01 * t['all']['value']" True
 check "ping-pong: two threads write the same data" is \
-    "[f['pattern'] for f in r['findings'] if f['object'] == 'cells']" "['true sharing']"
+    "[(o['waw'] > o['raw'], $findings <= {'true sharing'}) for o in [$cells]]" "[(True, True)]"
 check "ping-pong: both objects" is "sorted(o['name'] for o in s['objects'][:2])" "['cells', 'turns']"
 
 profile "$microbench/handover" --pattern producer-consumer --seconds 2
 check "producer and consumer: one writes what the other uses" is \
-    "[f['pattern'] for f in r['findings'] if f['object'] == 'cells']" "['handed over']"
+    "[(o['raw'] > 0, o['war'] > 0, o['waw'], $findings <= {'handed over'}) for o in [$cells]]" \
+    "[(True, True, 0, True)]"
 
 finish
