@@ -7,6 +7,7 @@
 
 #include "support/memory.h"
 #include "symbols/assignment_languages.h"
+#include "symbols/call_sites.h"
 #include "symbols/statement.h"
 
 /* The identifier that decides what the expression is: its last one outside brackets. */
@@ -375,8 +376,6 @@ static void split_line(const struct source_text *source, uint32_t line, struct s
 
 size_t assignment_count_calls(const struct source_text *source, uint32_t line, const char *callee)
 {
-    static const char *const allocators[] = {"malloc",         "calloc",        "realloc",
-                                             "posix_memalign", "aligned_alloc", "memalign"};
     struct statement whole;
     size_t calls;
 
@@ -384,9 +383,9 @@ size_t assignment_count_calls(const struct source_text *source, uint32_t line, c
         return 0;
     split_line(source, line, &whole);
     calls = calls_in(&whole, callee);
-    for (size_t i = 0; i < sizeof(allocators) / sizeof(*allocators); i++)
-        if (strcmp(allocators[i], callee) != 0)
-            calls += calls_in(&whole, allocators[i]);
+    for (const char *const *one = call_site_allocators; *one != NULL; one++)
+        if (strcmp(*one, callee) != 0)
+            calls += calls_in(&whole, *one);
     free(whole.tokens.items);
     return calls;
 }

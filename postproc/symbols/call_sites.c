@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const call_site_allocators[] = {
+    "malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign", NULL};
+
 /*
  * call with a 4-byte displacement (opcode E8, Intel SDM vol. 2). The byte may be part of another
  * instruction: what then looks like a target is where no function begins, but by rare chance.
@@ -71,8 +74,6 @@ void call_sites_find(const struct elf_image *image, uint64_t low, uint64_t high,
 
 bool call_site_allocates(struct elf_image *image, const struct call_site *site)
 {
-    static const char *const allocators[] = {"malloc",         "calloc",        "realloc",
-                                             "posix_memalign", "aligned_alloc", "memalign"};
     char *stub = elf_image_plt_name(image, site->target);
     const struct elf_symbol *symbol = stub == NULL ? elf_image_function(image, site->target) : NULL;
     const char *name = stub != NULL ? stub : symbol != NULL ? symbol->name : "";
@@ -81,8 +82,8 @@ bool call_site_allocates(struct elf_image *image, const struct call_site *site)
 
     if (stub == NULL && symbol != NULL && symbol->address != site->target)
         return false;
-    for (size_t i = 0; i < sizeof(allocators) / sizeof(*allocators); i++)
-        found |= strlen(allocators[i]) == length && strncmp(name, allocators[i], length) == 0;
+    for (const char *const *one = call_site_allocators; *one != NULL; one++)
+        found |= strlen(*one) == length && strncmp(name, *one, length) == 0;
     free(stub);
     return found;
 }

@@ -25,7 +25,10 @@ typedef ARRAY(struct call_site) call_sites;
 void call_sites_find(const struct elf_image *, uint64_t low, uint64_t high, uint32_t column,
                      call_sites *out);
 
-/* Whether what is called is malloc or another function of the C library that allocates. */
+/* The C library's functions that allocate; the last one is NULL. */
+extern const char *const call_site_allocators[];
+
+/* Whether what is called is one of them. */
 bool call_site_allocates(struct elf_image *, const struct call_site *);
 
 #endif

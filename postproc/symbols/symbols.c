@@ -169,6 +169,13 @@ enum module_state symbol_module_state(struct symbol_module *module)
     return module->state;
 }
 
+bool symbol_module_lacks_debug(struct symbol_module *module)
+{
+    enum module_state state = module != NULL ? symbol_module_state(module) : MODULE_VIRTUAL;
+
+    return state != MODULE_DEBUG && state != MODULE_VIRTUAL;
+}
+
 const char *symbol_module_path(const struct symbol_module *module)
 {
     return module->path;

@@ -37,6 +37,8 @@ struct symbol_module *symbols_module(struct symbols *, const char *path, const u
                                      size_t build_id_size);
 
 enum module_state symbol_module_state(struct symbol_module *);
+/* Whether compiling it with -g would tell more. NULL: no. */
+bool symbol_module_lacks_debug(struct symbol_module *);
 const char *symbol_module_path(const struct symbol_module *);
 const char *symbol_module_name(const struct symbol_module *); /* last part of the path */
 

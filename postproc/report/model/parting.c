@@ -95,13 +95,9 @@ static bool is_kind(const data_objects *objects, const struct collision_side *si
 static bool lacks_debug_information(const struct false_sharing *finding,
                                     const data_objects *objects)
 {
-    for (size_t i = 0; i < 2; i++) {
-        struct symbol_module *owner = objects->items[finding->sides[i].object].owner;
-        enum module_state state = owner != NULL ? symbol_module_state(owner) : MODULE_VIRTUAL;
-
-        if (state != MODULE_DEBUG && state != MODULE_VIRTUAL)
+    for (size_t i = 0; i < 2; i++)
+        if (symbol_module_lacks_debug(objects->items[finding->sides[i].object].owner))
             return true;
-    }
     return false;
 }
 

@@ -306,10 +306,9 @@ static void end_burst(struct collection *collection)
 static void add_untyped(struct type_uses *uses, struct symbol_module *owner, double accesses)
 {
     struct untyped_module added = {owner, accesses};
-    enum module_state state = owner != NULL ? symbol_module_state(owner) : MODULE_VIRTUAL;
 
     uses->untyped += accesses;
-    if (state == MODULE_DEBUG || state == MODULE_VIRTUAL)
+    if (!symbol_module_lacks_debug(owner))
         return;
     for (size_t i = 0; i < uses->without_debug.count; i++)
         if (uses->without_debug.items[i].module == owner) {

@@ -67,25 +67,28 @@ void communication_limit_to_time(struct communication *communication, size_t fir
     size_t flows = communication->count - first, count = 0;
     struct receiver *receivers = allocate(flows + 1, sizeof *receivers);
     size_t *receiver_of = allocate(flows + 1, sizeof *receiver_of);
-    double *sums = allocate(flows + 1, sizeof *sums);
+    double *sums = allocate(flows + 1, sizeof *sums), *rooms = allocate(flows + 1, sizeof *rooms);
 
     for (size_t i = 0; i < flows; i++)
         receiver_of[i] = number_of(receivers, &count, &communication->flows[first + i]);
     for (uint32_t r = 0; r <= communication->replicates; r++) {
         double place = r == 0 ? 0.5 : communication_doubt(r);
 
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; k < count; k++) {
             sums[k] = 0;
+            rooms[k] = room_of(communication, &receivers[k], place);
+        }
         for (size_t i = 0; i < flows; i++)
             sums[receiver_of[i]] += value_of(communication, first + i, r);
         for (size_t i = 0; i < flows; i++) {
             double sum = sums[receiver_of[i]];
-            double room = room_of(communication, &receivers[receiver_of[i]], place);
+            double room = rooms[receiver_of[i]];
 
             if (sum > room)
                 scale(communication, first + i, r, room / sum);
         }
     }
+    free(rooms);
     free(sums);
     free(receiver_of);
     free(receivers);
