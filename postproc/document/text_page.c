@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "path_name.h"
 #include "support/memory.h"
 
 size_t text_width(const char *text)
@@ -84,8 +85,7 @@ static size_t function_before_module(const char *text)
 /* "function (libname)": without the folder and what follows the name; the caller frees it. */
 static char *with_brief_module(const char *text, size_t function)
 {
-    const char *module = text + function + strlen(" ("), *slash = strrchr(module, '/');
-    const char *name = slash != NULL ? slash + 1 : module, *end = strstr(name, ".so");
+    const char *name = path_name(text + function + strlen(" (")), *end = strstr(name, ".so");
     size_t length = end != NULL ? (size_t)(end - name) : strlen(name) - 1;
 
     return format_string("%.*s (%.*s)", (int)function, text, (int)length, name);

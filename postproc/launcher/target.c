@@ -2,6 +2,7 @@
 /* See target.h. The rules about privileges are those of the kernel's fs/exec.c and
  * security/commoncap.c; those about scripts are of fs/binfmt_script.c. */
 #include "launcher/target.h"
+#include "path_name.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -198,8 +199,7 @@ static void inspect_elf(int descriptor, struct target *target)
                  "link it dynamically, or use --engine exact");
         return;
     }
-    const char *name = strrchr(loader, '/');
-    name = name ? name + 1 : loader;
+    const char *name = path_name(loader);
     if (strncmp(name, "ld-linux", 8) != 0) {
         target->kind = TARGET_OTHER_LOADER;
         snprintf(target->reason, sizeof target->reason,
@@ -238,8 +238,7 @@ static bool find_behind_env(const char *interpreter, const char *argument, const
                             char path[PATH_MAX])
 {
     char words[SCRIPT_LINE_MAX], *rest = NULL;
-    const char *name = strrchr(interpreter, '/');
-    if (strcmp(name ? name + 1 : interpreter, "env") != 0)
+    if (strcmp(path_name(interpreter), "env") != 0)
         return false;
     snprintf(words, sizeof words, "%s", argument);
     for (char *word = strtok_r(words, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See loaded_files.h. */
 #include "perfdata/loaded_files.h"
+#include "path_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +31,6 @@ static bool is_mapped_file(const struct recorded_map *map)
 {
     return map && map->path[0] == '/' && strncmp(map->path, "//anon", 6) != 0 &&
            strncmp(map->path, "/dev/", 5) != 0;
-}
-
-const char *file_of_path(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
 }
 
 static const struct code_image *image_of(struct loaded_files *files, const char *path)
@@ -151,7 +145,7 @@ static struct code_run find_code(struct loaded_files *files, const struct loaded
     for (size_t i = 0; i < frames.count; i++) {
         const struct source_frame *frame = &frames.items[i];
         struct code_place place = {
-            .module = intern_table_string(files->strings, file_of_path(loaded->path))};
+            .module = intern_table_string(files->strings, path_name(loaded->path))};
 
         if (frame->function)
             place.function = intern_table_string(files->strings, frame->function);

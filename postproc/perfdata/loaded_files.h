@@ -54,7 +54,4 @@ const struct loaded_file *loaded_file_around(const struct loaded_files *, uint32
 const struct code_place *loaded_code(struct loaded_files *, uint32_t pid, uint64_t address,
                                      uint64_t time, size_t *count);
 
-/* Last part of a path. */
-const char *file_of_path(const char *path);
-
 #endif

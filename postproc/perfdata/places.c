@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See places.h. */
 #include "perfdata/places.h"
+#include "path_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,7 @@ static void name_variables(struct naming *naming, struct data_place *places,
             continue;
         place->kind = PLACE_VARIABLE;
         place->name = intern_table_string(naming->strings, symbols[i].name);
-        place->module = intern_table_string(naming->strings, file_of_path(items[i].path));
+        place->module = intern_table_string(naming->strings, path_name(items[i].path));
         place->offset = items[i].address - symbols[i].address;
     }
     free(addresses);

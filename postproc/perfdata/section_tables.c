@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Objects and source lines of a perf.data file, by sampled accesses. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "path_name.h"
 #include "perfdata/sections.h"
 #include "report/model/tally.h"
 
@@ -106,10 +106,8 @@ void perfdata_objects(const struct perfdata_view *view, struct document *documen
 
 char *perfdata_line_text(const struct code_place *place)
 {
-    const char *slash = place->file ? strrchr(place->file, '/') : NULL;
-
     if (place->file)
-        return format_string("%s:%u", slash ? slash + 1 : place->file, place->line);
+        return format_string("%s:%u", path_name(place->file), place->line);
     return format_string("%s", place->module ? place->module : "(unknown)");
 }
 

@@ -27,6 +27,7 @@
 #include "own/late_library.h"
 #include "own/loaded_symbols.h"
 #include "own/raw_call.h"
+#include "path_name.h"
 
 enum library { LIBRARY_C, LIBRARY_DECODER, LIBRARIES };
 
@@ -108,9 +109,7 @@ static void list_c_library(void)
     for (map = own.dlfo_link_map; map->l_prev; map = map->l_prev)
         ;
     for (; map; map = map->l_next) {
-        const char *slash = strrchr(map->l_name, '/');
-
-        if (strcmp(slash ? slash + 1 : map->l_name, library_names[LIBRARY_C]) == 0) {
+        if (strcmp(path_name(map->l_name), library_names[LIBRARY_C]) == 0) {
             if (!loaded_symbols_read(&c_library, map->l_ld, map->l_addr))
                 c_library.symbols = NULL;
             return;

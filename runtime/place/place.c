@@ -25,6 +25,7 @@
 
 #include "output/say.h"
 #include "own/c_library.h"
+#include "path_name.h"
 #include "placement_file.h"
 
 #define INTERPOSED __attribute__((visibility("default")))
@@ -253,13 +254,11 @@ static bool is_for_us(void)
 {
     char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    const char *name;
 
     if (mapping.program[0] == '\0' || length <= 0)
         return true;
     path[length] = '\0';
-    name = strrchr(path, '/');
-    return strcmp(name ? name + 1 : path, mapping.program) == 0;
+    return strcmp(path_name(path), mapping.program) == 0;
 }
 
 /* The kernel would bind to what is left of a set; half a mapping is none. */

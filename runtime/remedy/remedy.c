@@ -25,6 +25,7 @@
 #include "heap_remedy.h"
 #include "output/say.h"
 #include "own/c_library.h"
+#include "path_name.h"
 
 #define INTERPOSED __attribute__((visibility("default")))
 
@@ -65,13 +66,6 @@ static inline void know_real(void)
         look_up_real();
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* Whether the call that returns there is that of the remedy, wherever its module was loaded. */
 static bool is_at(const struct heap_remedy *remedy, uintptr_t behind)
 {
@@ -82,7 +76,7 @@ static bool is_at(const struct heap_remedy *remedy, uintptr_t behind)
         return false;
     map = found.dlfo_link_map;
     return behind - map->l_addr - remedy->address <= 1 &&
-           strcmp(map->l_name[0] != '\0' ? file_name(map->l_name) : program, remedy->module) == 0;
+           strcmp(map->l_name[0] != '\0' ? path_name(map->l_name) : program, remedy->module) == 0;
 }
 
 /* The remedy for a block of that size for which the call returns there, or NULL. */
@@ -250,7 +244,7 @@ __attribute__((constructor)) static void begin(void)
         say_error(&line);
         return;
     }
-    name = file_name(program);
+    name = path_name(program);
     memmove(program, name, strlen(name) + 1);
     process = getpid();
     know_real();
@@ -264,7 +258,7 @@ static int is_module(struct dl_phdr_info *object, size_t size, void *data)
     const char *path = object->dlpi_name;
 
     (void)size;
-    return strcmp(path[0] != '\0' ? file_name(path) : program, data) == 0;
+    return strcmp(path[0] != '\0' ? path_name(path) : program, data) == 0;
 }
 
 static void line_place(struct line *line, const struct heap_remedy *remedy)

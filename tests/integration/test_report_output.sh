@@ -41,7 +41,7 @@ check "text: bursts" out_has '^Bursts: +4000, with 8.19 M accesses \(for the mis
 check "text: ... in independent accesses" out_has ' [0-9.]+( [kM])? independent ones\)$'
 check "text: what bursts foresaw" out_has '^Look-ahead: +97 of 100 forecasts came true; 11 of 12 stops'
 check "text: watches" out_has '^Watches: +500 begun: [0-9]+ used again, 0 never .*'
-check "text: losses in words" out_has '^Lost: +5 clock expiries met no memory access'
+check "text: losses in words" out_has '^Lost: +5 samples without a memory access'
 check "text: notes of the runtime" out_has '^engine pmu was passed over'
 check "text: findings come first" test "$(head -n 1 out)" = "== Findings =="
 check "text: they fit a screen" test "$(grep -n '^== Summary' out | cut -d: -f1)" -le 25
@@ -55,7 +55,7 @@ check "text: latencies that are assumed" joined \
     'Latencies: L2 4, L3 ([0-9.]+,|and) memory [0-9.]+, another core 100 ns \((assumed|L3 and memory: [0-9]+ loads timed in the run; else assumed)\)'
 printf 'defaults\nthread 7 main\ntotals 1 1000 10 0=1 stops=2\nfinish\n' | "$script" idle.rprof
 run "$report" --summary idle.rprof
-check "text: one loss is not many" out_has '^Lost: +1 clock expiry met no memory access'
+check "text: one loss is not many" out_has '^Lost: +1 sample without a memory access'
 check "text: a line of zeros is left out" bash -c '! grep -qE "^(Watches|Look-ahead):" "$1"' - "$work/out"
 run "$report" -v --summary idle.rprof
 check "text: with -v it is there" bash -c 'grep -q "^Watches: *0 begun" "$1" && grep -q "^Look-ahead: *0 of 0" "$1"' - \

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "document/numbers.h"
+#include "path_name.h"
 #include "report/compare/compare.h"
 
 static const char *const side_names[SIDES] = {"before", "after"};
@@ -23,10 +24,7 @@ void comparison_side_free(struct comparison_side *side)
 /* The program's file without its folder. */
 static const char *program_of(const struct model *model)
 {
-    const char *path = profile_run_text(model->profiles[0], "program", "unknown program");
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
+    return path_name(profile_run_text(model->profiles[0], "program", "unknown program"));
 }
 
 static const char *engine_of(const struct model *model)

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "path_name.h"
 #include "report/compare/figures.h"
 #include "report/export/export.h"
 
@@ -29,12 +30,11 @@ static void put_labels(const struct model *model, const char *own, FILE *stream)
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
         const char *value = profile_run_text(model->profiles[0], keys[i], NULL);
-        const char *slash = value != NULL && i == 0 ? strrchr(value, '/') : NULL;
 
         if (value == NULL)
             continue;
         fprintf(stream, "%s%s=\"", separator, keys[i]);
-        put_label_value(slash != NULL ? slash + 1 : value, stream);
+        put_label_value(i == 0 ? path_name(value) : value, stream);
         fputc('"', stream);
         separator = ",";
     }

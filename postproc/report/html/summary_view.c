@@ -2,8 +2,8 @@
 #include "report/html/summary_view.h"
 
 #include <stdbool.h>
-#include <string.h>
 
+#include "path_name.h"
 #include "report/html/cells.h"
 #include "report/html/escape.h"
 #include "report/html/lookup.h"
@@ -39,10 +39,9 @@ void html_summary_head(const struct document *document, FILE *stream)
 {
     const struct fact *command = lookup_fact(document, "command");
     const char *program = summary_program(document);
-    const char *slash = program != NULL ? strrchr(program, '/') : NULL;
 
     fputs("<p class=\"kind\">Data locality report</p>\n<h1>", stream);
-    html_name(slash != NULL ? slash + 1 : program != NULL ? program : "A program", stream);
+    html_name(program != NULL ? path_name(program) : "A program", stream);
     fputs("</h1>\n", stream);
     if (command != NULL && command->cell.kind == CELL_TEXT) {
         fputs("<p class=\"command\"><code>", stream);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "path_name.h"
 #include "report/model/communication_view_internal.h"
 
 static void list_threads(const struct model *model, struct communication_view *view)
@@ -90,14 +91,12 @@ static void list_process(struct model *model, struct communication_view *view, s
 {
     const struct profile *whole = model->profiles[profile];
     const char *path = profile_origin_text(whole, origin, "program", "");
-    const char *slash = strrchr(path, '/');
     const char *pid = profile_origin_text(whole, origin, "pid", "0");
     const char *rank = profile_origin_text(whole, origin, "rank", "");
-    struct party party = {
-        .profile = profile,
-        .id = origin,
-        .number = strtol(pid, NULL, 10),
-        .name = intern_table_string(model->strings, slash != NULL ? slash + 1 : path)};
+    struct party party = {.profile = profile,
+                          .id = origin,
+                          .number = strtol(pid, NULL, 10),
+                          .name = intern_table_string(model->strings, path_name(path))};
 
     ARRAY_PUSH(&view->processes, party);
     if (*rank == '\0')

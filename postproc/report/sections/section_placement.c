@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "document/numbers.h"
+#include "path_name.h"
 #include "placement/binding.h"
 #include "placement/scotch_map.h"
 #include "report/placement/placement_answer.h"
@@ -308,9 +309,8 @@ static enum openmp_runtime openmp_of(const struct profile *profile)
     enum openmp_runtime found = OPENMP_NONE;
 
     for (size_t i = 0; i < profile->modules.count; i++) {
-        const char *path = profile->modules.items[i]->path, *name = strrchr(path, '/');
+        const char *name = path_name(profile->modules.items[i]->path);
 
-        name = name != NULL ? name + 1 : path;
         if (strncmp(name, "libgomp", 7) == 0)
             return OPENMP_GNU;
         if (strncmp(name, "libomp", 6) == 0 || strncmp(name, "libiomp", 7) == 0 ||
@@ -372,13 +372,12 @@ static void add_script(struct placement_answer *answer, struct document *documen
     const struct placement_problem *problem = answer->problem;
     const uint32_t *place = answer->candidates[answer->chosen].place;
     const char *program = profile_run_text(problem->model->profiles[0], "program", NULL);
-    const char *slash = program != NULL ? strrchr(program, '/') : NULL;
     char *script;
     size_t size;
     FILE *stream = open_text(&script, &size);
 
     if (program != NULL)
-        fprintf(stream, "program %s\n", slash != NULL ? slash + 1 : program);
+        fprintf(stream, "program %s\n", path_name(program));
     for (size_t i = 0; i < problem->threads.count; i++) {
         uint32_t row = problem->threads.items[i].row;
 

@@ -6,56 +6,21 @@
 #include <string.h>
 
 #include "document/numbers.h"
+#include "path_name.h"
 #include "report/model/communication_view.h"
 #include "report/model/shared_caches.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
+#include "report/sections/summary_losses.h"
 #include "report/sharing/sharing_advice.h"
 
 /* Sums over the threads and profiles that are looked at. */
 struct run_totals {
     uint64_t handler_ns, cpu_ns, wall_ns;
     uint64_t besides_ns; /* of handler_ns, what lies in cpu_ns */
-    uint64_t lost[LOSS_COUNT];
-    uint64_t lost_records, dropped_bytes, invalid_records, unknown_records;
+    struct lost_counts lost;
     size_t threads, incomplete;
 };
-
-/* many: after a number other than 1. */
-struct loss_words {
-    const char *key, *one, *many;
-};
-
-static const struct loss_words losses[LOSS_COUNT] = {
-    [LOSS_UNREADABLE] = {"lost.unreadable", "clock expiry met no memory access that could be read",
-                         "clock expiries met no memory access that could be read"},
-    [LOSS_ASYNCHRONOUS] = {"lost.asynchronous", "clock expiry came late, its place is unknown",
-                           "clock expiries came late, their place is unknown"},
-    [LOSS_IN_RUNTIME] = {"lost.in_runtime", "clock expiry fell into the profiler or the loader",
-                         "clock expiries fell into the profiler or the loader"},
-    [LOSS_BUFFER] = {"lost.buffer", "record found no room in the output buffer",
-                     "records found no room in the output buffer"},
-    [LOSS_NO_REGISTER] = {"lost.no_register", "watch found no debug register to use",
-                          "watches found no debug register to use"},
-    [LOSS_TRAP_UNKNOWN] = {"lost.trap_unknown", "trap belonged to no watch",
-                           "traps belonged to no watch"},
-    [LOSS_CONTEXT] = {"lost.context", "calling context could not be taken",
-                      "calling contexts could not be taken"},
-    [LOSS_THREAD] = {"lost.thread", "thread could not be profiled",
-                     "threads could not be profiled"},
-};
-
-static const struct loss_words lost_records = {"lost.records", "record never reached the file",
-                                               "records never reached the file"};
-static const struct loss_words lost_bytes = {"lost.bytes",
-                                             "byte at the end of the file is no whole record",
-                                             "bytes at the end of the file are no whole record"};
-static const struct loss_words lost_invalid = {"lost.invalid_records",
-                                               "record contradicts itself and was skipped",
-                                               "records contradict themselves and were skipped"};
-static const struct loss_words lost_unknown = {"lost.unknown_records",
-                                               "record is of a newer kind and was skipped",
-                                               "records are of a newer kind and were skipped"};
 
 /* A run that was cut short lasted at least until its last record with a time. */
 static uint64_t wall_time_of(const struct profile *profile)
@@ -93,10 +58,10 @@ static struct run_totals add_up(const struct model *model)
         const struct profile *profile = model->profiles[p];
         bool had_registers = may_have_registers(profile);
 
-        sum.lost_records += profile->lost_records;
-        sum.dropped_bytes += profile->dropped_bytes;
-        sum.invalid_records += profile->invalid_records;
-        sum.unknown_records += profile->unknown_records;
+        sum.lost.records += profile->lost_records;
+        sum.lost.dropped_bytes += profile->dropped_bytes;
+        sum.lost.invalid_records += profile->invalid_records;
+        sum.lost.unknown_records += profile->unknown_records;
         sum.wall_ns += wall_time_of(profile);
         sum.incomplete += !profile->complete;
         for (size_t i = 0; i < profile->threads.count; i++)
@@ -110,7 +75,7 @@ static struct run_totals add_up(const struct model *model)
             sum.besides_ns += totals->besides_ns;
             sum.cpu_ns += profile_counts_accesses(profile) ? 0 : totals->app_ns;
             for (size_t k = 0; k < LOSS_COUNT; k++)
-                sum.lost[k] += k != LOSS_NO_REGISTER || had_registers ? totals->lost[k] : 0;
+                sum.lost.in_run[k] += k != LOSS_NO_REGISTER || had_registers ? totals->lost[k] : 0;
         }
     }
     return sum;
@@ -146,13 +111,6 @@ static size_t process_count(const struct model *model)
     return count;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* The first word of a command as a shell would need it; NULL: none that can be told. The caller
  * frees it. */
 static char *started_as(const char *command)
@@ -178,7 +136,7 @@ static void add_program(struct model *model, struct document *document, struct s
     const char *program = common_text(model, "program");
     char *started = started_as(common_text(model, "command"));
     char *text =
-        started != NULL && program != NULL && strcmp(last_part(started), last_part(program)) != 0
+        started != NULL && program != NULL && strcmp(path_name(started), path_name(program)) != 0
             ? format_string("%s (%s)", started, program)
             : NULL;
 
@@ -378,28 +336,6 @@ static void add_overhead(struct document *document, struct section *section,
     free(time);
 }
 
-static void add_loss(struct document *document, struct section *section,
-                     const struct loss_words *words, uint64_t count)
-{
-    char *text = format_string("%" PRIu64 " %s", count, count == 1 ? words->one : words->many);
-
-    section_fact_as(document, section, words->key, count > 0 ? "Lost" : NULL, INTERVAL_NONE,
-                    cell_value(CELL_COUNT, (double)count), text);
-    free(text);
-}
-
-static void add_losses(struct document *document, struct section *section,
-                       const struct run_totals *totals)
-{
-    for (size_t i = 0; i < LOSS_COUNT; i++)
-        if (losses[i].key != NULL)
-            add_loss(document, section, &losses[i], totals->lost[i]);
-    add_loss(document, section, &lost_records, totals->lost_records);
-    add_loss(document, section, &lost_bytes, totals->dropped_bytes);
-    add_loss(document, section, &lost_invalid, totals->invalid_records);
-    add_loss(document, section, &lost_unknown, totals->unknown_records);
-}
-
 static const struct column miss_columns[] = {
     {.key = "level", .heading = NULL},
     {.heading = "cache"},
@@ -505,7 +441,7 @@ void section_summary(struct model *model, struct document *document, bool shown)
     add_rate(model, document, section);
     add_truth(model, document, section);
     add_overhead(document, section, &totals, model->exact);
-    add_losses(document, section, &totals);
+    summary_losses(document, section, &totals.lost);
     if (shown)
         add_sharing_fact(model, document, section);
     add_run_keys(model, document, section);

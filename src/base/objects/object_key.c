@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See object_key.h. */
 #include "objects/object_key.h"
+#include "path_name.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -26,9 +27,7 @@ uint64_t object_key_text(uint64_t key, const char *text)
 
 uint64_t object_key_address(uint64_t key, const char *module_path, uint64_t offset)
 {
-    const char *slash = strrchr(module_path, '/');
-
-    key = object_key_text(key, slash ? slash + 1 : module_path);
+    key = object_key_text(key, path_name(module_path));
     return add_bytes(key, &offset, sizeof offset);
 }
 
