@@ -120,7 +120,7 @@ void judge_traps(struct finding *finding, unsigned seen, unsigned stores, double
         return;
     }
     finding_meaning(finding, "registers can be armed but never trap, as in virtual machines whose "
-                             "hypervisor keeps the traps: next uses after a burst are not seen, "
+                             "hypervisor keeps the traps: reuses after a burst are not observed, "
                              "and sharing between threads is modelled");
     finding_remedy(finding, "count every access, with reuse-run -e exact; or profile on another "
                             "machine");

@@ -30,10 +30,10 @@ void register_state_line(enum register_state state, struct line *line)
 {
     line_begin(line);
     line_text(line, states[state].cause);
-    line_text(line, ": next uses beyond what looking ahead reaches (");
+    line_text(line, ": reuses beyond the look-ahead (");
     line_number(line, BURST_ACCESSES);
     line_text(line, " accesses, at times ");
     line_number(line, (uint64_t)BURST_ACCESSES << PURSUIT_DOUBLINGS);
-    line_text(line, ") are not seen, and sharing between threads is modelled; ");
+    line_text(line, ") are not observed, and sharing between threads is modelled; ");
     line_text(line, states[state].way_out);
 }

@@ -63,7 +63,7 @@ good() { # KIND SIZE TURNS
 bad by-columns 256 8 "across lines" column grid
 run "$reuse_report" --machine machine.conf by-columns.rprof
 check "the first line of the screen names the problem" \
-    test "$(sed -n 2p out | grep -c '^1\. The inner loop goes across cache lines: worth at most')" -eq 1
+    test "$(sed -n 2p out | grep -c '^1\. Strided inner loop (each access in another cache line): worth at most')" -eq 1
 check "the screen says what to do" out_has '^ +Do: interchange the loops'
 check "findings fit a screen" test "$(grep -n '^== Summary' out | cut -d: -f1)" -le 25
 check "latencies come from the description" out_has "^Latencies: L2 4, L3 15, memory 90, .* \(of the machine's"

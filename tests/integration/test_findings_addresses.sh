@@ -37,7 +37,7 @@ assert f['pattern'] == 'across lines' and line('planes') in lines and 'field' in
     record rows 150
     check "along its lines: no loop to interchange" says "assert not [f for f in findings if f['pattern'] == 'across lines']"
     record indexes 10
-    check "a cell names the next: from node to node" says "$first
+    check "a cell names the next: pointer chasing" says "$first
 assert f['pattern'] == 'linked nodes' and 'cells' in names and {line('value'), line('next')} & set(lines)"
     "$reuse_report" --merge -o merged.rprof indexes.rprof >log 2>&1
     run "$reuse_report" --summary --format json merged.rprof

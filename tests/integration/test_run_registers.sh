@@ -35,7 +35,7 @@ SOURCE
 ${CC:-cc} -O1 -g -o counter counter.c -lpthread || exit 1
 sweep=$REUSE_BUILDDIR/microbench/sweep
 silent="4:17000:0:1:0:$(getconf _NPROCESSORS_ONLN):4:2:$(uname -n)"
-says='never trap .a virtual machine.*: next uses beyond what looking ahead reaches .4096 accesses, at times 524288. are not seen, and sharing between'
+says='never trap .a virtual machine.*: reuses beyond the look-ahead .4096 accesses, at times 524288. are not observed, and sharing between'
 field() { python3 -c 'import json, sys
 r = json.load(open("json"))
 print(eval(sys.argv[1]))' "$1"; }
@@ -64,7 +64,7 @@ profile "$sweep" --bytes 64M --seconds 1
 # With caches that do not hold 64 MiB, whatever this machine has: with others all may be known.
 "$reuse_report" --machine skylake-sp --format json p.rprof >json
 check "64 MiB in turn: whether anything is to be gained is not known" is \
-    "'not known' in r['conclusion'] and 'next uses after a burst were not observed' in r['conclusion']" True
+    "'not known' in r['conclusion'] and 'reuses after a burst were not observed' in r['conclusion']" True
 check "64 MiB in turn: one thread shares nothing" is "r['observed']" \
     "{'sharing': True, 'sharing_modelled': False, 'long_uses': False}"
 # So few bursts that no line has a hint.

@@ -42,7 +42,7 @@ static void none_of_them(void **state)
     judge_traps(&finding, 0, 1000, 0);
     assert_int_equal(finding.state, FINDING_MISSING);
     assert_says(finding.meaning, "never trap");
-    assert_says(finding.meaning, "next uses after a burst");
+    assert_says(finding.meaning, "reuses after a burst");
     assert_says(finding.meaning, "sharing between threads");
     assert_says(finding.remedy, "-e exact");
     assert_says(finding.remedy, "another machine");

@@ -139,12 +139,12 @@ static void test_the_finding_at_a_place(void **state)
     assert_null(finding_at(&findings, &cold, "z"));
     assert_null(finding_at(&findings, &cold, "counted"));
     text = finding_reference_text(&model, &findings, &items[1], &hot);
-    assert_string_equal(
-        text, "see the findings (from node to node, each somewhere in memory): keep them");
+    assert_string_equal(text,
+                        "see the findings, pointer chasing (nodes anywhere in memory): keep them");
     free(text);
     text = finding_reference_text(&model, &findings, &items[1], &cold);
-    assert_string_equal(text, "see the findings on this object first (from node to node, each "
-                              "somewhere in memory, at a.cpp:20)");
+    assert_string_equal(text, "see the findings on this object first: pointer chasing (nodes "
+                              "anywhere in memory), at a.cpp:20");
     free(text);
     text = finding_reference_text(&model, &findings, &items[0], &hot);
     assert_non_null(strstr(text, "too few samples to advise a change"));
@@ -189,7 +189,7 @@ static void test_all_findings_are_a_matter_of_verbosity(void **state)
     findings_screen_put(&model, &findings, "CPU time", NULL, &full);
     assert_non_null(strstr(full.text, "Do: keep them"));
     assert_null(strstr(strstr(full.text, "7. "), "Do: ")); /* too few samples to advise it */
-    assert_non_null(strstr(full.text, "8. From node to node"));
+    assert_non_null(strstr(full.text, "8. Pointer chasing"));
     assert_null(strstr(full.text, "(-v)"));
     paragraph_free(&full);
     paragraph_free(&brief);

@@ -56,11 +56,12 @@ char *finding_reference_text(struct model *model, const struct findings *finding
     int first = tolower((unsigned char)*what);
 
     if (!finding_is_advised(finding, finding == findings->items.items))
-        return format_string("see the findings (the likeliest: %c%s): too few samples to advise a "
-                             "change",
-                             first, what + 1);
+        return format_string(
+            "see the findings; the likeliest, %c%s, has too few samples to advise a "
+            "change",
+            first, what + 1);
     if (!has_line(finding, line) && finding->line_count > 0)
-        return format_string("see the findings on this object first (%c%s, at %s)", first, what + 1,
+        return format_string("see the findings on this object first: %c%s, at %s", first, what + 1,
                              code_line_text(model, &finding->lines[0]));
-    return format_string("see the findings (%c%s): %s", first, what + 1, finding->remedy);
+    return format_string("see the findings, %c%s: %s", first, what + 1, finding->remedy);
 }

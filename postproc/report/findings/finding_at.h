@@ -12,9 +12,9 @@
 const struct finding *finding_at(const struct findings *, const struct code_line *line,
                                  const char *object);
 
-/* "see the findings (lines crowd in a few sets of the cache): let steps through ..."; for another
- * line that uses its object, where it is; or that too little is known to advise a change. The
- * caller frees it. */
+/* "see the findings, conflict misses (lines crowd in a few sets of the cache): let steps through
+ * ..."; for another line that uses its object, where it is; or that too little is known to advise a
+ * change. The caller frees it. */
 char *finding_reference_text(struct model *, const struct findings *, const struct finding *,
                              const struct code_line *line);
 

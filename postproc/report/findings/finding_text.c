@@ -16,21 +16,21 @@ char *finding_share_text(struct estimate share)
 const char *finding_pattern_text(enum pattern pattern)
 {
     static const char *const words[PATTERN_COUNT] = {
-        [PATTERN_PASSES] = "Loops pass over the same data one after the other",
-        [PATTERN_ACROSS_LINES] = "The inner loop goes across cache lines",
-        [PATTERN_TOO_LARGE] = "Data comes back after more than a cache holds",
-        [PATTERN_CROWDED_SETS] = "Lines crowd in a few sets of the cache",
-        [PATTERN_FEW_MEMBERS] = "Little is used of each structure",
-        [PATTERN_LINKED] = "From node to node, each somewhere in memory",
-        [PATTERN_INDEXED] = "Indexes lead anywhere in an array",
+        [PATTERN_PASSES] = "Repeated passes over the same data (loops in turn)",
+        [PATTERN_ACROSS_LINES] = "Strided inner loop (each access in another cache line)",
+        [PATTERN_TOO_LARGE] = "Working set larger than a cache (data comes back too late)",
+        [PATTERN_CROWDED_SETS] = "Conflict misses (lines crowd in a few sets of the cache)",
+        [PATTERN_FEW_MEMBERS] = "Sparse use of structures (few members of each)",
+        [PATTERN_LINKED] = "Pointer chasing (nodes anywhere in memory)",
+        [PATTERN_INDEXED] = "Indirect access (indexes lead anywhere in an array)",
         [PATTERN_ANYWHERE] = "Random access to a large block",
-        [PATTERN_FALSE_SHARING] = "False sharing: threads use one cache line",
-        [PATTERN_TRUE_SHARING] = "True sharing: threads write the same data",
-        [PATTERN_HANDED_OVER] = "Threads use what another one has just written",
-        [PATTERN_ALLOCATOR] = "Time goes into allocating and freeing blocks",
-        [PATTERN_GROWTH] = "A container grows again and again",
-        [PATTERN_LOCKS] = "Time goes into taking and releasing locks",
-        [PATTERN_WAITING] = "Threads wait for each other",
+        [PATTERN_FALSE_SHARING] = "False sharing (threads use different parts of a cache line)",
+        [PATTERN_TRUE_SHARING] = "True sharing (threads write the same data)",
+        [PATTERN_HANDED_OVER] = "Producer to consumer (threads use what another has just written)",
+        [PATTERN_ALLOCATOR] = "Allocation (time goes into allocating and freeing blocks)",
+        [PATTERN_GROWTH] = "Reallocation (a container grows again and again)",
+        [PATTERN_LOCKS] = "Locking (time goes into taking and releasing locks)",
+        [PATTERN_WAITING] = "Synchronization (threads wait for each other)",
     };
 
     return words[pattern];
@@ -41,7 +41,8 @@ bool finding_is_certain(const struct finding *finding)
     return finding->weight == FINDING_CLEAR && finding->verdict.belief == BELIEF_CERTAIN;
 }
 
-/* "Little is used of each structure, or random access to a large block"; the caller frees it. */
+/* "Sparse use of structures (few members of each), or random access to a large block"; the caller
+ * frees it. */
 static char *believed_text(const struct finding *finding)
 {
     const char *what = finding_pattern_text(finding->pattern),

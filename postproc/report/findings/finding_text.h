@@ -9,8 +9,8 @@
 bool finding_is_certain(const struct finding *);
 
 /*
- * "Little is used of each structure: worth at most 9 % of the CPU time; 3 to 6 % is expected."
- * time_word: what shares are of. The caller frees it.
+ * "Pointer chasing (nodes anywhere in memory): worth at most 9 % of the CPU time; 3 to 6 % is
+ * expected." time_word: what shares are of. The caller frees it.
  */
 char *finding_title_text(const struct finding *, const char *time_word);
 
@@ -22,7 +22,7 @@ char *finding_candidate_text(const struct finding *, const char *time_word);
  * libraries last; the caller frees it. */
 char *finding_where_text(struct model *, const struct finding *);
 
-/* "Little is used of each structure"; NULL: no pattern that is a finding. */
+/* "Pointer chasing (nodes anywhere in memory)"; NULL: no pattern that is a finding. */
 const char *finding_pattern_text(enum pattern);
 
 /* "40 to 72 %"; the caller frees it. */

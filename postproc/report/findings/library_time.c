@@ -102,15 +102,13 @@ static void note_moment(struct callers callers[KINDS], size_t moment,
 }
 
 static const char *const reasons[KINDS] = {
-    [KIND_ALLOCATOR] =
-        "measured: %zu of %zu random moments of the CPU time were in malloc, free or "
-        "what they call",
-    [KIND_GROWTH] = "measured: %zu of %zu random moments of the CPU time were in a container that "
+    [KIND_ALLOCATOR] = "measured: %zu of %zu samples of the CPU time were in malloc, free or "
+                       "what they call",
+    [KIND_GROWTH] = "measured: %zu of %zu samples of the CPU time were in a container that "
                     "moved to a larger block",
-    [KIND_LOCKS] =
-        "measured: %zu of %zu random moments of the CPU time were in functions that take "
-        "and release locks",
-    [KIND_WAITING] = "measured: %zu of %zu random moments of the CPU time were in the threading "
+    [KIND_LOCKS] = "measured: %zu of %zu samples of the CPU time were in functions that take "
+                   "and release locks",
+    [KIND_WAITING] = "measured: %zu of %zu samples of the CPU time were in the threading "
                      "runtime, at barriers, or where threads begin and end",
 };
 

@@ -53,7 +53,7 @@ static double times_until_decided(struct estimate memory)
 static char *unseen_text(const struct findings *findings, const char *time_word)
 {
     return format_string("Whether anything can be gained is not known: misses may take up to %.0f "
-                         "%% of the %s, but next uses after a burst were not observed (%s). A "
+                         "%% of the %s, but reuses after a burst were not observed (%s). A "
                          "longer run does not help; %s does.",
                          ceil(100 * findings->memory.hi), time_word, findings->sight.cause,
                          findings->sight.way_out);
@@ -80,9 +80,9 @@ char *nothing_found_text(struct model *model, const struct findings *findings,
                            "together; or have every access counted, with reuse-run --engine "
                            "exact.");
     if (findings->silent > model->bursts && findings->silent >= EVIDENCE_BURSTS_MIN)
-        return format_string("Nothing to gain: memory is not the problem. At %zu of %zu random "
-                             "moments of its %s the program made no memory access for thousands "
-                             "of instructions: it calculates.",
+        return format_string("Nothing to gain: memory is not the problem. At %zu of %zu "
+                             "samples of its %s the program made no memory access for thousands "
+                             "of instructions: it computes.",
                              findings->silent, findings->silent + model->bursts, time_word);
     if (!(model->accesses.value > 0))
         return copy_string("No access was observed: there is nothing to say.");

@@ -249,13 +249,13 @@ static void add_rate(struct model *model, struct document *document, struct sect
     if (model->exact || profile_counts_accesses(model->profiles[0]))
         return;
     if (rate.bursts > 0 && rate.covered < COVERED_MIN)
-        text = format_string("%.2f per ns of CPU time, by variables that move on in %zu burst%s; "
+        text = format_string("%.2f per ns of CPU time, from induction variables of %zu burst%s; "
                              "no loop has enough of them for a rate of its own",
                              rate.per_ns.value, rate.bursts, rate.bursts == 1 ? "" : "s");
     else if (rate.bursts == 0)
         text = format_string("not measured, taken as %.2f per ns of CPU time", rate.per_ns.value);
     else
-        text = format_string("%.2f per ns of CPU time, by variables that move on in %zu burst%s; "
+        text = format_string("%.2f per ns of CPU time, from induction variables of %zu burst%s; "
                              "loops with %.0f %% of the time have a rate of their own",
                              rate.per_ns.value, rate.bursts, rate.bursts == 1 ? "" : "s",
                              100 * rate.covered);
