@@ -8,29 +8,7 @@
 
 #include "symbols/crash_retry.h"
 #include "symbols/demangle.h"
-#include "symbols/function_symbol.h"
-
-struct symbol_module {
-    struct symbols *owner;
-    const char *path, *name;
-    uint8_t build_id[BUILD_ID_MAX];
-    size_t build_id_size;
-    bool opened;
-    enum module_state state;
-    struct elf_image *image;       /* the module's own file; NULL if missing or wrong */
-    struct elf_image *debug_image; /* separate debug file; NULL if none */
-    struct dwarf_file *dwarf;
-    int64_t modified;
-    struct function_starts functions; /* of the image */
-    bool starts_found;
-    nameless_starts starts; /* of variables; looked for when the first one has no symbol */
-};
-
-struct symbols {
-    const struct file_search *search;
-    struct intern_table *strings, *keys;
-    ARRAY(struct symbol_module *) modules;
-};
+#include "symbols/symbols_internal.h"
 
 struct symbols *symbols_create(const struct file_search *search, struct intern_table *strings)
 {
@@ -122,7 +100,7 @@ static void open_dwarf(struct symbol_module *module, const struct elf_image *ima
     free(alternate);
 }
 
-static void open_module(struct symbol_module *module)
+void symbol_module_open(struct symbol_module *module)
 {
     const struct file_search *search = module->owner->search;
     char message[128], *path;
@@ -165,7 +143,7 @@ static void open_module(struct symbol_module *module)
 
 enum module_state symbol_module_state(struct symbol_module *module)
 {
-    open_module(module);
+    symbol_module_open(module);
     return module->state;
 }
 
@@ -188,17 +166,17 @@ const char *symbol_module_name(const struct symbol_module *module)
 
 int64_t symbol_module_time(struct symbol_module *module)
 {
-    open_module(module);
+    symbol_module_open(module);
     return module->modified;
 }
 
 bool symbol_module_is_split(struct symbol_module *module)
 {
-    open_module(module);
+    symbol_module_open(module);
     return module->dwarf != NULL && dwarf_file_split_units(module->dwarf) > 0;
 }
 
-static const char *readable(struct symbol_module *module, const char *linkage_name)
+const char *symbol_module_readable(struct symbol_module *module, const char *linkage_name)
 {
     char *name = demangle(linkage_name);
     const char *kept =
@@ -215,7 +193,7 @@ static const char *readable_stub(struct symbol_module *module, char *stub)
     const char *kept;
 
     *at = '\0';
-    name = format_string("%s@plt", readable(module, stub));
+    name = format_string("%s@plt", symbol_module_readable(module, stub));
     kept = intern_table_string(module->owner->strings, name);
     free(name);
     return kept;
@@ -239,7 +217,7 @@ static const char *function_symbol(struct symbol_module *module, uint64_t addres
         }
         symbol = function_symbol_find(module->image, &module->functions, module->image, address);
     }
-    return symbol != NULL ? readable(module, symbol->name) : NULL;
+    return symbol != NULL ? symbol_module_readable(module, symbol->name) : NULL;
 }
 
 /*
@@ -262,7 +240,7 @@ void symbol_module_frames(struct symbol_module *module, uint64_t address, source
     size_t before = out->count;
     struct source_frame frame = {0}, *outermost;
 
-    open_module(module);
+    symbol_module_open(module);
     crash_retry_reading(module->path);
     if (module->dwarf != NULL)
         dwarf_file_frames(module->dwarf, address, out);
@@ -283,7 +261,7 @@ void symbol_module_line_calls(struct symbol_module *module, uint64_t address, ca
     call_sites calls = {0};
     bool allocates;
 
-    open_module(module);
+    symbol_module_open(module);
     if (module->dwarf == NULL || module->image == NULL)
         return;
     crash_retry_reading(module->path);
@@ -306,173 +284,9 @@ void symbol_module_line_calls(struct symbol_module *module, uint64_t address, ca
 
 bool symbol_module_function_start(struct symbol_module *module, uint64_t address, uint64_t *start)
 {
-    open_module(module);
+    symbol_module_open(module);
     return module->image != NULL &&
            function_start_find(&module->functions, module->image, address, start);
-}
-
-/* Where the variable begins that holds an address of the section from `low` on, as far as the code
- * tells. */
-static uint64_t nameless_start(struct symbol_module *module, uint64_t low, uint64_t address)
-{
-    uint64_t start = low;
-
-    if (!module->starts_found && module->image != NULL)
-        data_starts_find(module->image, &module->starts);
-    module->starts_found = true;
-    nameless_starts_before(&module->starts, low, address, &start);
-    return start;
-}
-
-/* Fills name, extent and section from the ELF files; returns false when no symbol covers it. */
-static bool object_symbol(struct symbol_module *module, uint64_t address, struct data_symbol *out)
-{
-    const struct elf_symbol *symbol = NULL;
-    struct elf_image *image = module->image != NULL ? module->image : module->debug_image;
-    uint64_t start = 0;
-
-    *out = (struct data_symbol){.address = address};
-    if (image == NULL)
-        return false;
-    out->section = elf_image_section(image, address, &start);
-    out->section_start = start;
-    if (module->debug_image != NULL)
-        symbol = elf_image_object(module->debug_image, address);
-    if (symbol == NULL && module->image != NULL)
-        symbol = elf_image_object(module->image, address);
-    if (symbol == NULL) {
-        if (out->section != NULL)
-            out->address = nameless_start(module, start, address);
-        return false;
-    }
-    out->name = readable(module, symbol->name);
-    out->address = symbol->address;
-    out->size = symbol->size;
-    return true;
-}
-
-void symbol_module_variables(struct symbol_module *module, const uint64_t *addresses, size_t n,
-                             struct data_symbol *out)
-{
-    struct declared_variable *declared;
-    uint64_t *starts;
-    size_t *found_at, found = 0;
-
-    open_module(module);
-    starts = allocate_zeroed(n, sizeof(*starts));
-    found_at = allocate_zeroed(n, sizeof(*found_at)); /* number in starts + 1; 0: no symbol */
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0 && found_at[i - 1] > 0 && addresses[i] - out[i - 1].address < out[i - 1].size) {
-            out[i] = out[i - 1];
-            found_at[i] = found_at[i - 1];
-        } else if (object_symbol(module, addresses[i], &out[i])) {
-            starts[found] = out[i].address;
-            found_at[i] = ++found;
-        }
-    }
-    declared = allocate_zeroed(found, sizeof(*declared));
-    crash_retry_reading(module->path);
-    if (module->dwarf != NULL && found > 0)
-        dwarf_file_variables(module->dwarf, starts, found, declared);
-    crash_retry_done();
-    for (size_t i = 0; i < n; i++) {
-        const struct declared_variable *variable;
-
-        if (found_at[i] == 0 || (variable = &declared[found_at[i] - 1])->name == NULL)
-            continue;
-        /* A readable linkage name is qualified; the debug information may say less. */
-        if (strstr(out[i].name, "::") == NULL)
-            out[i].name = variable->name;
-        out[i].file = variable->file;
-        out[i].line = variable->line;
-        if (variable->type.offset != 0)
-            out[i].type = (struct data_type){module, variable->type};
-    }
-    free(declared);
-    free(found_at);
-    free(starts);
-}
-
-enum declared_as symbol_module_declares(struct symbol_module *module, uint64_t address,
-                                        const struct source_frame *frame, const char *name)
-{
-    enum declared_as declared;
-
-    open_module(module);
-    if (module->dwarf == NULL)
-        return DECLARED_NOWHERE;
-    crash_retry_reading(module->path);
-    declared = dwarf_file_declares(module->dwarf, address, frame, name);
-    crash_retry_done();
-    return declared;
-}
-
-struct data_type symbol_module_pointee(struct symbol_module *module, uint64_t address,
-                                       const struct source_frame *frame, const char *name,
-                                       bool member, unsigned subscripts)
-{
-    struct data_type type = {0};
-
-    open_module(module);
-    if (module->dwarf == NULL)
-        return type;
-    crash_retry_reading(module->path);
-    type.reference = dwarf_file_declared_type(module->dwarf, address, frame, name, member);
-    if (type.reference.offset != 0)
-        type.reference = dwarf_file_type_pointee(module->dwarf, type.reference, subscripts);
-    crash_retry_done();
-    type.module = type.reference.offset != 0 ? module : NULL;
-    return type;
-}
-
-bool data_type_place(const struct data_type *type, uint64_t object_size, uint64_t offset,
-                     struct type_place *out)
-{
-    bool found;
-
-    if (type->module == NULL)
-        return false;
-    crash_retry_reading(type->module->path);
-    found = dwarf_file_type_place(type->module->dwarf, type->reference, object_size, offset, out);
-    crash_retry_done();
-    return found;
-}
-
-uint64_t data_type_size(const struct data_type *type)
-{
-    uint64_t size;
-
-    if (type->module == NULL)
-        return 0;
-    crash_retry_reading(type->module->path);
-    size = dwarf_file_type_size(type->module->dwarf, type->reference);
-    crash_retry_done();
-    return size;
-}
-
-size_t data_type_levels(const struct data_type *type, uint64_t object_size, uint64_t offset,
-                        struct type_level out[TYPE_LEVELS_MAX])
-{
-    size_t count;
-
-    if (type->module == NULL)
-        return 0;
-    crash_retry_reading(type->module->path);
-    count = dwarf_file_type_levels(type->module->dwarf, type->reference, object_size, offset, out);
-    crash_retry_done();
-    return count;
-}
-
-bool data_type_members(const struct data_type *type, struct type_members *out)
-{
-    bool found;
-
-    if (type->module == NULL)
-        return false;
-    crash_retry_reading(type->module->path);
-    found = dwarf_file_type_members(type->module->dwarf, type->reference, out);
-    crash_retry_done();
-    return found;
 }
 
 size_t symbols_module_count(const struct symbols *symbols)
