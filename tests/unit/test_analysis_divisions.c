@@ -27,7 +27,7 @@ static void bursts_of_one_code_are_a_cell(void **state)
 
         bursts[i] = (struct analysed_burst){.first_probe = i, .probe_count = 1, .touches = 100};
         probes[i] = (struct analysed_probe){
-            .ip = 0x401000 + 0x10000 * code + 16 * i, .burst = i, .count = 100};
+            .last_ip = 0x401000 + 0x10000 * code + 16 * i, .burst = i, .count = 100};
     }
     analysis_divide(&analysis);
     assert_int_equal(analysis.cell_count, 3);
@@ -67,7 +67,7 @@ static void strata_by_instruction_then_code(void **state)
 
     for (size_t k = 0; k < KINDS; k++) {
         probes[k] =
-            (struct analysed_probe){.ip = code[k].ip, .count = 10, .open = 10, .entries = 1};
+            (struct analysed_probe){.last_ip = code[k].ip, .count = 10, .open = 10, .entries = 1};
         for (unsigned i = 0; i < code[k].watches; i++) {
             records[n] = (struct record_sample){.ip = code[k].ip};
             watches[n] = (struct analysed_watch){.record = &records[n],

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "report/findings/finding_text.h"
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 
 /* What threads do to each other and time in libraries are other matters than where data is. */
 static bool is_of_locality(enum pattern pattern)

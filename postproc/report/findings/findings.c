@@ -9,7 +9,7 @@
 #include "report/findings/burst_time.h"
 #include "report/findings/hot_code.h"
 #include "report/findings/places.h"
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 #include "report/model/object_labels.h"
 #include "report/model/try_places.h"
 

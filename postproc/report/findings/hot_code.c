@@ -6,7 +6,7 @@
 
 #include "report/findings/burst_time.h"
 #include "report/findings/finding_text.h"
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 #include "report/model/resolver.h"
 #include "symbols/library_source.h"
 

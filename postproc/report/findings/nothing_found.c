@@ -7,7 +7,7 @@
 
 #include "report/findings/finding_text.h"
 #include "report/findings/hot_code.h"
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 
 /* Where misses may take a third of the time, not even "probably nothing to gain" is known. */
 #define UNDECIDED 0.33

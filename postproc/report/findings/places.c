@@ -12,7 +12,7 @@
 #include "report/findings/modelled_pace.h"
 #include "report/findings/places_internal.h"
 #include "report/findings/timed_evidence.h"
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 #include "report/model/object_labels.h"
 #include "support/descending.h"
 

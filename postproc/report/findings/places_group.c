@@ -28,7 +28,7 @@ static void note_access(struct search *search, size_t observation, uint32_t grou
         probe->tracked_log2 > 0 || probe->object_kind == OBJECT_HEAP_UNTRACKED ? weight : 0;
     candidate->crowded_sum += weight * address_order_crowded(search->model, observation);
     candidate->load_sum += probe->kind == ACCESS_LOAD ? weight : 0;
-    if (probe->reuse_ip == 0)
+    if (probe->late)
         search->late.labels[observation] = group;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a place's data is used next: in its own loop or in another one. */
+/* Where a place's data was used last: in its own loop or in another one. */
 #include "report/findings/places_internal.h"
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 
 /* Two places whose bursts are as often the same ones as this are in one loop. */
 static const double one_loop = 0.5;
@@ -72,10 +72,10 @@ bool places_is_elsewhere(struct search *search, uint32_t group, const struct cod
 
 void places_find_reuses(struct search *search, uint32_t group, struct access_place *place)
 {
-    struct next_uses uses;
+    struct last_uses uses;
     double most = 0;
 
-    next_uses_of(search->model, &search->late, group, &uses);
+    last_uses_of(search->model, &search->late, group, &uses);
     place->evidence.late_reuses = uses.watched;
     place->evidence.late_spread = uses.late_spread;
     for (size_t i = 0; i < uses.count; i++) {

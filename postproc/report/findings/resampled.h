@@ -5,7 +5,7 @@
 
 #include "report/findings/access_costs.h"
 #include "report/findings/finding.h"
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 
 struct resampled_place {
     struct subset all;                /* the place's accesses */

@@ -5,7 +5,7 @@
 
 #include "document/numbers.h"
 #include "report/findings/finding_text.h"
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 
 /* Lines to name, each once, those of one function after the other. */
 struct named_lines {

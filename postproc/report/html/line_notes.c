@@ -53,8 +53,8 @@ static void add_reuse(struct line_notes *notes, const struct table *lines, size_
                                  (uint32_t)lookup_number(lines, row, "line", 0), next.amount,
                                  lookup_text(lines, row, "object")};
 
-    add_link(notes, file, previous.line, LINK_NEXT, next);
-    add_link(notes, next.file, next.line, LINK_PREVIOUS, previous);
+    add_link(notes, file, previous.line, LINK_LAST, next);
+    add_link(notes, next.file, next.line, LINK_NEXT, previous);
 }
 
 static void add_lines(struct line_notes *notes, const struct table *lines)

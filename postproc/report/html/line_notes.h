@@ -15,8 +15,8 @@ struct line_link {
 };
 
 enum link_kind {
-    LINK_NEXT,     /* where the data is used next */
-    LINK_PREVIOUS, /* where it was used before */
+    LINK_LAST,     /* where the data was used last */
+    LINK_NEXT,     /* where it is used next */
     LINK_SENDS,    /* the line of another thread that takes the data */
     LINK_RECEIVES, /* the line of another thread that had it */
     LINK_KINDS

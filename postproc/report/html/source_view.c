@@ -97,7 +97,7 @@ static void put_link(const struct view *view, enum link_kind kind, const struct 
     char *count;
 
     put_place(view, link);
-    if (kind == LINK_NEXT || kind == LINK_PREVIOUS) {
+    if (kind == LINK_LAST || kind == LINK_NEXT) {
         fprintf(view->stream, " (%.0f %%)", 100 * link->amount);
         return;
     }
@@ -115,8 +115,8 @@ static void put_link(const struct view *view, enum link_kind kind, const struct 
 static void put_links(const struct view *view, const struct line_note *note, bool started)
 {
     static const char *const words[LINK_KINDS] = {
+        [LINK_LAST] = "last used at ",
         [LINK_NEXT] = "used next at ",
-        [LINK_PREVIOUS] = "comes from ",
         [LINK_SENDS] = "taken by other threads at ",
         [LINK_RECEIVES] = "taken from other threads at ",
     };

@@ -103,6 +103,12 @@ struct thread_entry {
 struct findings;
 struct shared_cache;
 
+/* A watch: the first observation of its burst that tells of such lines; and the first of any burst
+ * of the line of source that came back to it, for who comes back may be in another loop. */
+struct watched_line {
+    uint32_t left_by, came_back;
+};
+
 struct model {
     const struct report_options *options;
     const struct profile *const *profiles;
@@ -139,7 +145,7 @@ struct model {
     ARRAY(struct shared_cache) shared; /* shared_caches.h; use shared_caches() */
     bool shared_done;
 
-    uint32_t *watched; /* next_uses.c: observation of each watch; NULL until asked for */
+    struct watched_line *watched; /* last_uses.c: by watch; NULL until asked for */
 
     uint32_t *region;         /* labels: 0 inside; NULL when no region was asked for */
     bool region_is_split;     /* exact: it was also counted by line and object */

@@ -6,7 +6,7 @@
 #include "document/numbers.h"
 #include "report/findings/finding_at.h"
 #include "report/findings/nothing_found.h"
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
 #include "report/traffic/blocking_hints.h"
@@ -55,7 +55,7 @@ static void note_access(struct hints *hints, size_t observation, uint32_t group)
     place->accesses += weight;
     place->width_sum += weight * probe->width;
     place->store_sum += probe->kind == ACCESS_STORE ? weight : 0;
-    if (probe->reuse_ip == 0)
+    if (probe->late)
         hints->late.labels[observation] = group;
 }
 
@@ -210,7 +210,7 @@ enum {
 static const struct column use_columns[] = {
     {.key = "file"}, {.key = "line"}, {.key = "function"}, {.key = "share"}};
 
-static struct table *use_table(struct document *document, const struct next_uses *uses)
+static struct table *use_table(struct document *document, const struct last_uses *uses)
 {
     struct table *table = document_table(document, NULL, NULL, NULL, use_columns,
                                          sizeof(use_columns) / sizeof(*use_columns));
@@ -234,7 +234,7 @@ static bool is_same_line(const struct code_line *a, const struct code_line *b)
 
 /* What to do about data that is reused too late. The caller frees it. */
 static char *block_advice(const struct hints *hints, struct document *document,
-                          const struct place_hint *finding, const struct next_uses *uses)
+                          const struct place_hint *finding, const struct last_uses *uses)
 {
     struct model *model = hints->model;
     const struct machine_cache *cache = &model->machine.caches[finding->hint.level];
@@ -252,12 +252,12 @@ static char *block_advice(const struct hints *hints, struct document *document,
                              need, name, size, factor);
     else if (is_same_line(line, &uses->uses[0].line))
         text = format_string(
-            "used again by the same line (%.0f %%) after %s, in a later turn of "
+            "last used by the same line (%.0f %%), %s before, in an earlier turn of "
             "an outer loop; %s holds %s: interchange the loops, or block that one, to "
             "%.1f times less",
             100 * uses->uses[0].share, need, name, size, factor);
     else
-        text = format_string("used again at %s (%.0f %%) after %s, %s holds %s: bring the two "
+        text = format_string("last used at %s (%.0f %%), %s before, %s holds %s: bring the two "
                              "together, by fusing or blocking the loops around them, to %.1f times "
                              "less",
                              code_line_text(model, &uses->uses[0].line), 100 * uses->uses[0].share,
@@ -291,7 +291,7 @@ static char *stream_advice(const struct place_hint *finding)
 /* What was seen and what to do about it; where a finding says that, it is what to do. The caller
  * frees it. */
 static char *advice_text(const struct hints *hints, struct document *document,
-                         const struct place_hint *finding, const struct next_uses *uses)
+                         const struct place_hint *finding, const struct last_uses *uses)
 {
     char *seen = finding->hint.kind == HINT_BLOCK    ? block_advice(hints, document, finding, uses)
                  : finding->hint.kind == HINT_LAYOUT ? layout_advice(hints, finding)
@@ -313,12 +313,12 @@ static void add_finding(const struct hints *hints, struct document *document, st
 {
     struct model *model = hints->model;
     const struct code_line *line = &model->lines.items[finding->place->line];
-    struct next_uses uses = {0};
+    struct last_uses uses = {0};
     struct row *row = table_row(table);
     char *advice;
 
     if (!model->exact)
-        next_uses_of(model, &hints->late, finding->place->group, &uses);
+        last_uses_of(model, &hints->late, finding->place->group, &uses);
     row->cells[KIND] = cell_text(document, kind_names[finding->hint.kind]);
     row->cells[SHOWN_KIND] =
         cell_text(document, finding->covers != NULL ? "finding" : kind_names[finding->hint.kind]);

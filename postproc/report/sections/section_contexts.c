@@ -2,7 +2,7 @@
 /* --contexts: calling contexts, those with most misses first. */
 #include <stdlib.h>
 
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
 

@@ -5,7 +5,7 @@
 
 #include "document/folded_rows.h"
 #include "report/findings/code_time.h"
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
 
@@ -78,7 +78,7 @@ static bool median_time(const struct model *model, struct subset subset, double 
     return found;
 }
 
-static struct table *use_table(struct document *document, const struct next_uses *uses)
+static struct table *use_table(struct document *document, const struct last_uses *uses)
 {
     struct table *table = document_table(document, NULL, NULL, NULL, use_columns,
                                          sizeof(use_columns) / sizeof(*use_columns));
@@ -95,9 +95,9 @@ static struct table *use_table(struct document *document, const struct next_uses
     return table;
 }
 
-/* "in dot, on matrix; used next at a.c:16 (93 %), b.c:7 (5 %)" */
+/* "in dot, on matrix; last used at a.c:16 (93 %), b.c:7 (5 %)" */
 static void add_detail(struct model *model, struct document *document, struct row *row,
-                       const struct code_line *line, const struct next_uses *uses)
+                       const struct code_line *line, const struct last_uses *uses)
 {
     bool in = line->file != NULL, on = uses->object != GROUP_NONE;
     char *detail = format_string("%s%s%s%s%s", in ? "in " : "", in ? line->function : "",
@@ -109,8 +109,8 @@ static void add_detail(struct model *model, struct document *document, struct ro
         longer =
             format_string("%s%s%s (%.0f %%)", detail,
                           i > 0             ? ", "
-                          : *detail != '\0' ? "; used next at "
-                                            : "used next at ",
+                          : *detail != '\0' ? "; last used at "
+                                            : "last used at ",
                           code_line_text(model, &uses->uses[i].line), 100 * uses->uses[i].share);
         free(detail);
         detail = longer;
@@ -127,10 +127,10 @@ static void add_line(struct model *model, struct document *document, struct tabl
     struct subset subset = grouping_subset(&model->by_line, ranked->group);
     size_t tail = levels + model->machine.levels;
     struct row *row = table_row(table);
-    struct next_uses uses;
+    struct last_uses uses;
     double time;
 
-    next_uses_of(model, &model->by_line, ranked->group, &uses);
+    last_uses_of(model, &model->by_line, ranked->group, &uses);
     row->cells[PLACE] = cell_text(document, code_line_text(model, line));
     row->cells[FILE_NAME] = cell_text(document, line->file);
     row->cells[LINE] = line->line > 0 ? cell_value(CELL_NUMBER, line->line) : cell_empty();
@@ -191,9 +191,8 @@ void section_lines(struct model *model, struct document *document)
     left_out = folded_text(&folded, "line");
     text = format_string(
         "%s%s%s", left_out != NULL ? left_out : "", left_out != NULL && !model->exact ? " " : "",
-        model->exact
-            ? ""
-            : "The next use is that of late reuses where watches saw some, else what bursts saw.");
+        model->exact ? ""
+                     : "Last used: before late reuses where watches saw some, else in bursts.");
     remark_few_bursts(document, table, BURSTS, *text != '\0' ? text : NULL);
     free(left_out);
     free(text);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analysis/served.h"
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 #include "report/model/object_labels.h"
 #include "report/model/tally.h"
 #include "report/sections/section_support.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "document/numbers.h"
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 #include "report/sections/section_support.h"
 #include "report/sharing/flow_groups.h"
 #include "report/sharing/sharing_advice.h"

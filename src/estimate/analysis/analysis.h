@@ -105,18 +105,23 @@ struct subset {
 };
 
 /*
- * Probes of one burst that are alike: made by one instruction in one calling context on one data
- * object, and used next by one instruction. What reports label and sum. Sampled profiles alone.
+ * Pairs of uses of a line in one burst that are alike: the later one, which finds the line in a
+ * cache or misses, was made by one instruction in one calling context on one data object, the
+ * earlier one likewise. Where the two are not in one burst, those that leave lines open and those
+ * that come to others are brought together (curves/arrivals.h). What reports label and sum, by the
+ * later use. Sampled profiles alone.
  */
 struct analysed_probe {
-    uint64_t ip;
-    uint64_t reuse_ip; /* next use in the burst, in lines of the run's size; 0: open */
-    uint64_t place;    /* of one of them: in its block, stack or mapping; of globals the address */
+    uint64_t ip;      /* of the later use */
+    uint64_t last_ip; /* of the use before */
+    uint64_t place;   /* of one of them: in its block, stack or mapping; of globals the address */
     uint32_t context_id;
+    uint32_t last_context_id;
     uint32_t object_reference;
     uint32_t burst;
     uint32_t count;      /* probes, in lines of the analysed size; 0: the burst tells others */
     uint32_t open;       /* of these, not used again in the burst */
+    bool late;           /* in lines of the run's size none of them is used again in the burst */
     uint8_t object_kind; /* enum object_kind */
     uint8_t kind;        /* enum access_kind */
     uint8_t width;       /* bytes, of one of them */

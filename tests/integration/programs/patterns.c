@@ -113,8 +113,8 @@ static void list(size_t size)
     for (long turn = 0; goes_on(turn); turn++) {
         long sum = 0;
 
-        for (node = first; node != NULL; node = node->next) /* mark: list */
-            sum += node->value[0];
+        for (node = first; node != NULL; node = node->next)
+            sum += node->value[0]; /* mark: list */
         sink = (double)sum;
     }
 }

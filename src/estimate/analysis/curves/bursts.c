@@ -2,6 +2,7 @@
 /* From records to bursts, their groups of probes, and the threads that made them. */
 #include <stdlib.h>
 
+#include "analysis/curves/arrivals.h"
 #include "analysis/internal.h"
 #include "analysis/rates/burst_times.h"
 #include "reuse/sort_keys.h"
@@ -28,23 +29,6 @@ static void make_room(void **items, size_t *room, size_t needed, size_t size)
     *items = reallocate(*items, *room, size);
 }
 
-static struct analysed_probe group_of(const struct profile *profile,
-                                      const struct probe_group *group, uint32_t burst)
-{
-    return (struct analysed_probe){
-        .ip = group->ip,
-        .reuse_ip = group->reuse_ip,
-        .place = group->place,
-        .context_id = profile_instruction_context(profile, group->path_id, group->ip),
-        .object_reference = group->object_reference,
-        .burst = burst,
-        .object_kind = group->object_kind,
-        .kind = group->kind,
-        .width = group->width,
-        .tracked_log2 = group->tracked_log2,
-    };
-}
-
 static void add_group(struct probe_list *list, struct analysed_burst *burst,
                       struct analysed_probe probe, const struct probe_count *counts, size_t n)
 {
@@ -64,26 +48,127 @@ static void add_group(struct probe_list *list, struct analysed_burst *burst,
     list->probes[list->probe_count++] = probe;
 }
 
-/* All groups, also those that tell nothing at the analysed line size: they are numbered alike at
- * all sizes. */
-static void list_probes(const struct analysis *analysis, struct analysed_burst *burst,
-                        uint32_t index, struct probe_list *list)
+/* Groups of one burst, as they are recorded. */
+struct burst_groups {
+    ARRAY(struct probe_group) groups;
+    ARRAY(struct arrival_group) uses; /* likewise */
+    ARRAY(struct probe_count) counts; /* at the analysed line size, group by group */
+    ARRAY(size_t) first;              /* of each group's counts; at the end how many there are */
+    struct arrival_piece *pieces;
+};
+
+static void groups_free(struct burst_groups *of)
 {
-    const struct profile *profile = analysis->profiles[burst->profile];
+    free(of->groups.items);
+    free(of->uses.items);
+    free(of->counts.items);
+    free(of->first.items);
+    free(of->pieces);
+}
+
+/* Where its line was left and where somebody comes back to it, of which the latter is the access
+ * that misses. */
+static struct analysed_probe probe_of(const struct profile *profile, const struct probe_group *left,
+                                      const struct probe_group *arrives, uint32_t burst)
+{
+    return (struct analysed_probe){
+        .ip = arrives->ip,
+        .last_ip = left->ip,
+        .last_context_id = profile_instruction_context(profile, left->path_id, left->ip),
+        .late = left->reuse_ip == 0,
+        .place = arrives->place,
+        .context_id = profile_instruction_context(profile, arrives->path_id, arrives->ip),
+        .object_reference = left->object_reference,
+        .burst = burst,
+        .object_kind = left->object_kind,
+        .kind = arrives->kind,
+        .width = arrives->width,
+        .tracked_log2 = left->tracked_log2,
+    };
+}
+
+static void read_groups(const struct analysis *analysis, const struct analysed_burst *burst,
+                        struct burst_groups *of)
+{
     struct probe_decoder decoder;
     struct probe_group group;
     struct probe_count counts[PROBE_COUNTS_MAX];
     size_t sizes[PROBE_LINE_SIZES];
 
-    burst->first_probe = (uint32_t)list->probe_count;
+    of->groups.count = of->uses.count = of->counts.count = of->first.count = 0;
     probe_decoder_begin(&decoder, burst->record);
     while (probe_decode(&decoder, &group, counts, PROBE_COUNTS_MAX, sizes)) {
+        struct arrival_group use = {group.ip, group.reuse_ip, group.path_id,
+                                    (uint64_t)group.object_kind << 32 | group.object_reference, 0};
         size_t first = 0;
 
+        for (size_t i = 0; i < sizes[0]; i++)
+            use.count += counts[i].count;
         for (unsigned s = 0; s < analysis->size_index; s++)
             first += sizes[s];
-        add_group(list, burst, group_of(profile, &group, index), counts + first,
-                  sizes[analysis->size_index]);
+        ARRAY_PUSH(&of->groups, group);
+        ARRAY_PUSH(&of->uses, use);
+        ARRAY_PUSH(&of->first, of->counts.count);
+        for (size_t i = 0; i < sizes[analysis->size_index]; i++)
+            ARRAY_PUSH(&of->counts, counts[first + i]);
+    }
+    ARRAY_PUSH(&of->first, of->counts.count);
+}
+
+/*
+ * Takes `part` of the `whole` probes that a group still has, with their share of all distances:
+ * what rounding leaves over goes on to the next entry. counts[n]: what the group still has; out has
+ * room for n; returns how many it gets.
+ */
+static size_t take_part(struct probe_count *counts, size_t n, uint32_t part, uint32_t whole,
+                        struct probe_count *out)
+{
+    double due = 0;
+    size_t found = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t taken;
+
+        due += (double)counts[i].count * part / whole;
+        taken = part == whole ? counts[i].count : (uint32_t)(due + 0.5);
+        if (taken > counts[i].count)
+            taken = counts[i].count;
+        due -= taken;
+        counts[i].count -= taken;
+        if (taken > 0)
+            out[found++] = (struct probe_count){counts[i].code, taken};
+    }
+    return found;
+}
+
+/* All groups, also those that tell nothing at the analysed line size: they are numbered alike at
+ * all sizes. */
+static void list_probes(const struct analysis *analysis, struct analysed_burst *burst,
+                        uint32_t index, struct burst_groups *of, struct probe_list *list)
+{
+    const struct profile *profile = analysis->profiles[burst->profile];
+    struct probe_count part[PROBE_COUNTS_MAX];
+    size_t count;
+    uint32_t left = 0;
+
+    burst->first_probe = (uint32_t)list->probe_count;
+    read_groups(analysis, burst, of);
+    of->pieces = reallocate(of->pieces, 3 * of->groups.count + 1, sizeof *of->pieces);
+    count = arrivals_find(of->uses.items, of->groups.count, of->pieces);
+    for (size_t i = 0; i < count; i++) {
+        const struct arrival_piece *piece = &of->pieces[i];
+        uint32_t g = piece->left_by;
+        struct probe_count *counts = of->counts.items + of->first.items[g];
+
+        if (i == 0 || g != piece[-1].left_by)
+            left = of->uses.items[g].count;
+        add_group(
+            list, burst,
+            probe_of(profile, &of->groups.items[g], &of->groups.items[piece->arrives_at], index),
+            part,
+            take_part(counts, of->first.items[g + 1] - of->first.items[g], piece->count, left,
+                      part));
+        left -= piece->count;
     }
 }
 
@@ -170,12 +255,14 @@ static void read_bursts(struct analysis *analysis)
 static void read_probes(struct analysis *analysis)
 {
     struct probe_list list = {0};
+    struct burst_groups groups = {0};
 
     for (size_t i = 0; i < analysis->burst_count; i++)
         if (analysis->bursts[i].left_out)
             analysis->bursts[i].first_probe = (uint32_t)list.probe_count;
         else
-            list_probes(analysis, &analysis->bursts[i], (uint32_t)i, &list);
+            list_probes(analysis, &analysis->bursts[i], (uint32_t)i, &groups, &list);
+    groups_free(&groups);
     analysis->probes = reallocate(list.probes, list.probe_count + 1, sizeof *list.probes);
     analysis->counts = reallocate(list.counts, list.count + 1, sizeof *list.counts);
     analysis->probe_count = list.probe_count;

@@ -40,7 +40,7 @@ static void describe(const struct analysis *analysis, const struct analysed_burs
 {
     memset(vector, 0, DIMENSIONS * sizeof *vector);
     for (size_t i = burst->first_probe; i < burst->first_probe + burst->probe_count; i++)
-        vector[dimension_of(analysis->probes[i].ip)] += analysis->probes[i].count;
+        vector[dimension_of(analysis->probes[i].last_ip)] += analysis->probes[i].count;
     for (unsigned d = 0; d < DIMENSIONS && burst->touches; d++)
         vector[d] = sqrt(vector[d] / burst->touches);
 }

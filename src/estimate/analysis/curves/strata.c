@@ -171,9 +171,9 @@ void analysis_stratify(struct analysis *analysis)
         uint32_t profile = analysis->bursts[probe->burst].profile;
 
         analysis->stratum_of[i] =
-            i > 0 && probe->ip == probe[-1].ip && probe->burst == probe[-1].burst
+            i > 0 && probe->last_ip == probe[-1].last_ip && probe->burst == probe[-1].burst
                 ? analysis->stratum_of[i - 1]
-                : stratum_of(tables, profile, probe->ip, rest);
+                : stratum_of(tables, profile, probe->last_ip, rest);
     }
     for (size_t i = 0; i < analysis->crossing_count; i++) {
         struct crossing *crossing = &analysis->crossings[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "report/model/next_uses.h"
+#include "report/model/last_uses.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,9 +47,15 @@ static void tally_free(struct tally *tally)
     free(tally->weights.items);
 }
 
-/* What tells the group of probes that a watched access is of. */
+/* What tells the groups of probes that a watched access is of. */
 struct open_access {
     uint64_t profile, burst_id, ip, context_id, object;
+};
+
+/* What tells those of the access that came back: its line of source, and the object. */
+struct returning_access {
+    uint64_t profile, object, line;
+    const char *function, *file;
 };
 
 static uint64_t object_of(uint8_t kind, uint32_t reference)
@@ -66,49 +72,118 @@ static struct open_access access_of_watch(const struct model *model, size_t watc
                                 object_of(sample->object_kind, sample->object_reference)};
 }
 
-/* The first observation of each watched access, by its number in the table. */
-static void find_watched(const struct model *model, const struct intern_table *keys,
-                         uint32_t *found)
+static struct code_line line_at(struct model *model, uint32_t number)
+{
+    const struct location *location = resolver_location(model->resolver, number);
+    size_t frame = location_own_frame(location);
+
+    return model_line_of_frame(model, location, frame < location->frames.count ? frame : 0);
+}
+
+static struct returning_access returning(uint64_t profile, uint64_t object,
+                                         const struct code_line *line)
+{
+    return (struct returning_access){profile, object, line->line, line->function, line->file};
+}
+
+/* False: nothing came back, or it is not known where. */
+static bool return_of_watch(struct model *model, size_t watch, struct returning_access *out)
+{
+    const struct record_watch_end *end = analysis_watch_end(model->analysis, watch);
+    size_t profile;
+    const struct record_sample *sample = analysis_watch(model->analysis, watch, &profile);
+    struct code_line line;
+
+    if (end == NULL || end->reason != WATCH_REUSED || end->ip == 0)
+        return false;
+    line = line_at(model, resolver_code(model->resolver, profile, end->ip, end->monotonic_ns,
+                                        end->pursued == 0));
+    *out = returning(profile, object_of(sample->object_kind, sample->object_reference), &line);
+    return true;
+}
+
+/* The first observations with some keys. */
+struct first_of {
+    struct intern_table *keys;
+    ARRAY(uint32_t) observations;
+};
+
+static void want(struct first_of *first, const void *key, size_t size)
+{
+    if (intern_table_insert(first->keys, key, size) == first->observations.count)
+        ARRAY_PUSH(&first->observations, (uint32_t)GROUP_NONE);
+}
+
+static void note_first(struct first_of *first, const void *key, size_t size, size_t observation)
+{
+    uint32_t number = intern_table_find(first->keys, key, size);
+
+    if (number != INTERN_TABLE_NONE && first->observations.items[number] == GROUP_NONE)
+        first->observations.items[number] = (uint32_t)observation;
+}
+
+static uint32_t first_with(const struct first_of *first, const void *key, size_t size)
+{
+    return first->observations.items[intern_table_find(first->keys, key, size)];
+}
+
+static void free_first(struct first_of *first)
+{
+    intern_table_free(first->keys);
+    free(first->observations.items);
+}
+
+static void find_watched(const struct model *model, struct first_of *left, struct first_of *back)
 {
     for (size_t i = 0; i < model->observations; i++) {
         size_t profile;
         const struct analysed_probe *probe = analysis_probe(model->analysis, i, &profile);
+        uint64_t object = object_of(probe->object_kind, probe->object_reference);
         struct open_access key = {profile, analysis_probe_burst(model->analysis, i)->burst_id,
-                                  probe->ip, probe->context_id,
-                                  object_of(probe->object_kind, probe->object_reference)};
-        uint32_t number;
+                                  probe->last_ip, probe->last_context_id, object};
 
-        if (probe->reuse_ip != 0)
+        if (!probe->late)
             continue;
-        number = intern_table_find(keys, &key, sizeof(key));
-        if (number != INTERN_TABLE_NONE && found[number] == GROUP_NONE)
-            found[number] = (uint32_t)i;
+        note_first(left, &key, sizeof key, i);
+        if (model->by_line.labels[i] != GROUP_NONE) {
+            struct returning_access there =
+                returning(profile, object, &model->lines.items[model->by_line.labels[i]]);
+
+            note_first(back, &there, sizeof there, i);
+        }
     }
 }
 
-/* The observation that holds each watched access; GROUP_NONE: none does. */
-static const uint32_t *watched(struct model *model)
+/* The observations of each watch; GROUP_NONE: there is none. */
+static const struct watched_line *watched(struct model *model)
 {
     size_t watches = analysis_watch_count(model->analysis);
-    struct intern_table *keys;
-    uint32_t *found;
+    struct first_of left = {.keys = intern_table_create()}, back = {.keys = intern_table_create()};
+    struct returning_access there;
 
     if (model->watched != NULL)
         return model->watched;
-    keys = intern_table_create();
-    found = allocate_zeroed(watches, sizeof(*found));
-    model->watched = allocate_zeroed(watches, sizeof(*model->watched));
+    model_label_lines(model);
+    model->watched = allocate_zeroed(watches + 1, sizeof(*model->watched));
     for (size_t i = 0; i < watches; i++) {
         struct open_access key = access_of_watch(model, i);
 
-        model->watched[i] = intern_table_insert(keys, &key, sizeof(key));
-        found[i] = GROUP_NONE;
+        want(&left, &key, sizeof key);
+        if (return_of_watch(model, i, &there))
+            want(&back, &there, sizeof there);
     }
-    find_watched(model, keys, found);
-    for (size_t i = 0; i < watches; i++)
-        model->watched[i] = found[model->watched[i]];
-    free(found);
-    intern_table_free(keys);
+    find_watched(model, &left, &back);
+    for (size_t i = 0; i < watches; i++) {
+        struct open_access key = access_of_watch(model, i);
+        struct watched_line *line = &model->watched[i];
+
+        line->left_by = line->came_back = first_with(&left, &key, sizeof key);
+        if (return_of_watch(model, i, &there) &&
+            first_with(&back, &there, sizeof there) != GROUP_NONE)
+            line->came_back = first_with(&back, &there, sizeof there);
+    }
+    free_first(&left);
+    free_first(&back);
     return model->watched;
 }
 
@@ -134,10 +209,10 @@ static void note_early_use(struct model *model, size_t observation, struct seen_
     const struct analysed_probe *probe = analysis_probe(model->analysis, observation, &profile);
     const struct record_burst *burst = analysis_probe_burst(model->analysis, observation);
 
-    if (probe->reuse_ip != 0 && probe->count > 0)
+    if (!probe->late && probe->count > 0)
         note_use(
             seen,
-            resolver_code(model->resolver, profile, probe->reuse_ip, burst->monotonic_ns, false),
+            resolver_code(model->resolver, profile, probe->last_ip, burst->monotonic_ns, false),
             analysis_probe_weight(model->analysis, observation));
 }
 
@@ -173,29 +248,30 @@ double late_uses_spread(late_use_list *uses)
 void late_uses_of(struct model *model, const struct grouping *grouping, uint32_t group,
                   late_use_list *uses)
 {
-    const uint32_t *observation = watched(model);
+    const struct watched_line *lines = watched(model);
 
     for (size_t i = 0; i < analysis_watch_count(model->analysis); i++) {
         const struct record_watch_end *end = analysis_watch_end(model->analysis, i);
+        const struct record_sample *sample;
         size_t profile;
 
-        if (observation[i] == GROUP_NONE || grouping->labels[observation[i]] != group ||
+        if (lines[i].left_by == GROUP_NONE || grouping->labels[lines[i].came_back] != group ||
             end == NULL || end->reason != WATCH_REUSED || end->ip == 0)
             continue;
-        analysis_watch(model->analysis, i, &profile);
-        ARRAY_PUSH(uses, ((struct late_use){.observation = observation[i],
-                                            .location =
-                                                resolver_code(model->resolver, profile, end->ip,
-                                                              end->monotonic_ns, end->pursued == 0),
-                                            .accesses = analysis_watch_accesses(model->analysis, i),
-                                            .weight = analysis_watch_weight(model->analysis, i),
-                                            .draws = 1}));
+        sample = analysis_watch(model->analysis, i, &profile);
+        ARRAY_PUSH(
+            uses, ((struct late_use){.observation = lines[i].left_by,
+                                     .location = resolver_code(model->resolver, profile, sample->ip,
+                                                               sample->monotonic_ns, false),
+                                     .accesses = analysis_watch_accesses(model->analysis, i),
+                                     .weight = analysis_watch_weight(model->analysis, i),
+                                     .draws = 1}));
     }
 }
 
 /* Later ones, that watches saw. */
 static void note_late_uses(struct model *model, const struct grouping *grouping, uint32_t group,
-                           struct seen_uses *seen, struct next_uses *out)
+                           struct seen_uses *seen, struct last_uses *out)
 {
     late_use_list uses = {0};
 
@@ -205,14 +281,6 @@ static void note_late_uses(struct model *model, const struct grouping *grouping,
     out->watched = uses.count;
     out->late_spread = late_uses_spread(&uses);
     free(uses.items);
-}
-
-static struct code_line line_at(struct model *model, uint32_t number)
-{
-    const struct location *location = resolver_location(model->resolver, number);
-    size_t frame = location_own_frame(location);
-
-    return model_line_of_frame(model, location, frame < location->frames.count ? frame : 0);
 }
 
 struct code_line late_use_line(struct model *model, const struct late_use *use)
@@ -227,19 +295,19 @@ static bool same_line(const struct code_line *a, const struct code_line *b)
 
 static int compare_uses(const void *left, const void *right)
 {
-    const struct next_use *a = left, *b = right;
+    const struct last_use *a = left, *b = right;
 
     return (a->share < b->share) - (a->share > b->share);
 }
 
 /* Several instructions of one line are one place. */
 static void collect_uses(struct model *model, const struct tally *locations,
-                         const uint32_t *numbers, double total, struct next_uses *out)
+                         const uint32_t *numbers, double total, struct last_uses *out)
 {
-    ARRAY(struct next_use) uses = {0};
+    ARRAY(struct last_use) uses = {0};
 
     for (size_t i = 0; i < locations->weights.count; i++) {
-        struct next_use use = {line_at(model, numbers[i]), locations->weights.items[i] / total};
+        struct last_use use = {line_at(model, numbers[i]), locations->weights.items[i] / total};
         size_t at = 0;
 
         while (at < uses.count && !same_line(&uses.items[at].line, &use.line))
@@ -251,7 +319,7 @@ static void collect_uses(struct model *model, const struct tally *locations,
     }
     if (uses.count > 0)
         qsort(uses.items, uses.count, sizeof(*uses.items), compare_uses);
-    out->count = uses.count < NEXT_USES_MAX ? uses.count : (size_t)NEXT_USES_MAX;
+    out->count = uses.count < LAST_USES_MAX ? uses.count : (size_t)LAST_USES_MAX;
     if (out->count > 0)
         memcpy(out->uses, uses.items, out->count * sizeof(*uses.items));
     free(uses.items);
@@ -311,7 +379,7 @@ static void find_ratios(const struct model *model, struct subset own, const uint
 
 /* Of the objects that the group touches, the one with most misses at the focus level. */
 static void find_object(const struct model *model, const struct grouping *grouping, uint32_t group,
-                        const struct tally *objects, const uint32_t *numbers, struct next_uses *out)
+                        const struct tally *objects, const uint32_t *numbers, struct last_uses *out)
 {
     size_t count = objects->weights.count, kept = 0;
     uint32_t *candidates = allocate(count + 1, sizeof(*candidates));
@@ -338,8 +406,8 @@ static void find_object(const struct model *model, const struct grouping *groupi
     free(candidates);
 }
 
-void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t group,
-                  struct next_uses *out)
+void last_uses_of(struct model *model, const struct grouping *grouping, uint32_t group,
+                  struct last_uses *out)
 {
     struct subset own = grouping_subset(grouping, group);
     struct seen_uses seen = {.locations.keys = intern_table_create()};

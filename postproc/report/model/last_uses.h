@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For groups of probes: where what they touched is used next, and which object it was. */
-#ifndef REUSE_POSTPROC_NEXT_USES_H
-#define REUSE_POSTPROC_NEXT_USES_H
+/* For groups of probes: where what they come back to was used last, and which object it is. */
+#ifndef REUSE_POSTPROC_LAST_USES_H
+#define REUSE_POSTPROC_LAST_USES_H
 
 #include "report/model/model.h"
 
-struct next_use {
+struct last_use {
     struct code_line line;
     double share; /* of the group's observed reuses, by weight: of late ones where some were seen */
 };
 
-enum { NEXT_USES_MAX = 4 };
+enum { LAST_USES_MAX = 4 };
 
-struct next_uses {
-    struct next_use uses[NEXT_USES_MAX]; /* most frequent first */
+struct last_uses {
+    struct last_use uses[LAST_USES_MAX]; /* most frequent first */
     size_t count;
-    double
-        late_spread; /* upper over lower quartile of the accesses up to the next use; 0: too few */
-    size_t watched;  /* reuses among them that watches saw, after their bursts */
-    uint32_t object; /* with most of the group's misses; GROUP_NONE: unknown */
+    double late_spread;  /* upper over lower quartile of the accesses between the two; 0: too few */
+    size_t watched;      /* reuses among them that watches saw, after their bursts */
+    uint32_t object;     /* with most of the group's misses; GROUP_NONE: unknown */
     double object_share; /* of the group's accesses */
 };
 
 /* Labels objects if needed. Exact profiles say neither. */
-void next_uses_of(struct model *, const struct grouping *, uint32_t group, struct next_uses *out);
+void last_uses_of(struct model *, const struct grouping *, uint32_t group, struct last_uses *out);
 
 /* A reuse that came after its burst, which a watch saw. */
 struct late_use {
-    uint32_t observation; /* the group of probes of which the watched access was one */
-    uint32_t location;    /* number in the model's resolver */
-    double accesses;      /* of its thread, from access to reuse */
+    uint32_t observation; /* the group of probes that tells of such lines */
+    uint32_t location;    /* of the watched access, number in the model's resolver */
+    double accesses;      /* of its thread, from there to the reuse */
     double weight;        /* open accesses that it stands for */
     double draws;         /* times that it counts: 1 */
 };
