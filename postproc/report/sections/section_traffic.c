@@ -146,6 +146,9 @@ static void add_level(const struct traffic *traffic, struct document *document, 
 /* Part of an access's time or bytes that makes a level worth naming. */
 #define WORTH_NAMING 0.001
 
+/* Sets of 64 x 8 lines stand for those of the machine, which may have some more ways. */
+#define CROWDING_TOLD 1.5
+
 static char *verdict_text(const struct traffic *traffic)
 {
     const struct traffic_level *first = &traffic->level[0];
@@ -159,6 +162,11 @@ static char *verdict_text(const struct traffic *traffic)
         return format_string("conflict: too many lines in some sets of L1 make %.2f times the "
                              "misses; change strides or pad",
                              first->conflicts);
+    if (first->crowding > CROWDING_TOLD)
+        return format_string("conflict: bursts saw %.2f times as many accesses as L1 misses when "
+                             "fully associative come back to sets with more than 8 other lines "
+                             "since (bytes below do not count those); change strides or pad",
+                             first->crowding);
     if (isfinite(first->conflicts))
         return copy_string(
             "capacity: the misses are those of a fully associative cache; no sets of "

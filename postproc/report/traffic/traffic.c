@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See traffic.h. */
 #include "report/traffic/traffic.h"
+#include "report/findings/address_evidence.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -293,6 +294,23 @@ static void find_write_backs(struct model *model, const struct traffic_machine *
     }
 }
 
+/* Accesses that miss for want of ways, as bursts saw lines crowd in sets, over the misses of a
+ * fully associative cache; 1: not more of them. */
+static double crowding_of(const struct model *model, struct subset subset, double miss_ratio)
+{
+    double crowded = 0, weight = 0;
+
+    for (size_t i = 0; !model->exact && i < model->observations; i++) {
+        double own = analysis_probe_weight(model->analysis, i);
+
+        if (subset.groups != NULL && subset.groups[i] != subset.group)
+            continue;
+        weight += own;
+        crowded += own * address_order_crowded(model, i);
+    }
+    return weight > 0 && miss_ratio > 0 ? fmax(1, crowded / weight / miss_ratio) : 1;
+}
+
 /* Bytes asked for at each level, and how much of that it has. */
 static void add_levels(struct model *model, const struct traffic_machine *on, struct subset subset,
                        bool whole, const double *sizes, struct traffic *traffic)
@@ -350,6 +368,7 @@ static void add_levels(struct model *model, const struct traffic_machine *on, st
     if (analysis_set_conflicts(on->analysis, subset, first->bytes, first->ways, &conflicts))
         traffic->level[0].conflicts =
             conflicts.conflicts ? conflicts.misses / conflicts.scattered : 1;
+    traffic->level[0].crowding = crowding_of(model, subset, points[0].miss_ratio.value);
     traffic->level[traffic->levels].hit_ratio = traffic->level[traffic->levels].line_use = NAN;
 }
 

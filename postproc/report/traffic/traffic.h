@@ -22,8 +22,11 @@ struct traffic_level {
     double impact;         /* part of the time that serving them takes */
     double line_use;       /* bytes used of those fetched from outside it; an upper bound */
     double conflicts;      /* misses over those of a fully associative cache; 1: no conflicts */
-    bool beyond;           /* larger than what was watched */
-    bool vague;            /* lines per access are: traffic_is_vague(), or beyond */
+    /* Of the first level: the same by lines that crowd in sets within bursts (64 sets of 8 lines;
+     * sampling/set_conflicts.h); 1: none that matters. */
+    double crowding;
+    bool beyond; /* larger than what was watched */
+    bool vague;  /* lines per access are: traffic_is_vague(), or beyond */
     /* Bytes that the level inside writes back to this one. Of sampled profiles bounds, value NAN.
      */
     struct estimate written_back;
