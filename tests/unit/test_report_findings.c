@@ -299,7 +299,8 @@ static void test_where_indexes_come_from(void **state)
     evidence.index_object = "cells";
     evidence.index_line = "pic.c:14";
     text = pattern_remedy(PATTERN_INDEXED, &evidence, "grid", "");
-    assert_non_null(strstr(text, "neighbours in cells lead to neighbours in grid"));
+    assert_non_null(
+        strstr(text, "neighbouring entries of cells lead to neighbouring elements of grid"));
     free(text);
     text = pattern_reason(PATTERN_INDEXED, &evidence);
     assert_non_null(strstr(text, "at indexes that come from cells (pic.c:14), anywhere in 64 MiB"));

@@ -92,6 +92,13 @@ static char *modelled_text(const struct finding *finding, const char *what, cons
     return text;
 }
 
+/* "..., or nothing to cure": nothing can be expected of a cure, then. */
+static bool may_be_nothing(const struct finding *finding)
+{
+    return finding->verdict.belief == BELIEF_EITHER &&
+           finding_pattern_text(finding->verdict.other) == NULL;
+}
+
 /* What it is and what it is worth, after what is believed; the caller frees it. */
 static char *worth_text(const struct finding *finding, const char *what, const char *time_word)
 {
@@ -104,8 +111,14 @@ static char *worth_text(const struct finding *finding, const char *what, const c
         return format_string("%s: worth at most %.0f %% of the %s, and perhaps nothing: run about "
                              "%.*f times as long to be sure.",
                              what, most, time_word, decimals_of(finding->longer), finding->longer);
-    gain = finding_share_text(finding->gain);
     longer = longer_text(finding);
+    if (may_be_nothing(finding)) {
+        text =
+            format_string("%s: worth at most %.0f %% of the %s%s.", what, most, time_word, longer);
+        free(longer);
+        return text;
+    }
+    gain = finding_share_text(finding->gain);
     text = format_string("%s: worth at most %.0f %% of the %s; %s is expected%s.", what, most,
                          time_word, gain, longer);
     free(longer);

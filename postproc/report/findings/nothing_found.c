@@ -16,20 +16,19 @@
 static char *unavoidable_text(struct model *model, const struct findings *findings,
                               const char *time_word)
 {
-    double memory = ceil(100 * findings->memory.hi);
-    char *text;
+    char *memory = finding_share_text(findings->memory), *text;
 
     if (findings->in_order.value > 0.5 * findings->memory.value &&
         findings->in_order_at.function != NULL)
         text = format_string(
-            "Nothing to gain that the record shows: misses take at most %.0f %% of the "
-            "%s, most of it on data that is used in order (first at %s), which "
-            "prefetches hide in part.",
+            "Nothing to gain that the record shows: misses take %s of the %s, most of it on data "
+            "that is used in order (first at %s), which prefetches hide in part.",
             memory, time_word, code_line_text(model, &findings->in_order_at));
     else
-        text = format_string("No pattern with a known cure: misses take at most %.0f %% of the %s. "
-                             "See --lines and --objects.",
+        text = format_string("No pattern with a known cure: misses take %s of the %s. See --lines "
+                             "and --objects.",
                              memory, time_word);
+    free(memory);
     return text;
 }
 

@@ -60,13 +60,15 @@ static char *remedy_indexed(const struct access_evidence *evidence, const char *
     if (evidence->index_object == NULL)
         return format_string("renumber or sort so that neighbouring turns use neighbouring "
                              "elements of %s (reverse Cuthill-McKee for meshes and sparse "
-                             "matrices, space-filling order for particles)",
+                             "matrices, space-filling order for particles); or make it smaller "
+                             "(narrower elements, fewer of them)",
                              object);
     return format_string(
-        "renumber or sort so that neighbours in %s lead to neighbours in %s (meshes, "
-        "graphs: reverse Cuthill-McKee; particles: by cell; look-ups: partition "
-        "them by hash, or issue several at a time with prefetches)",
-        evidence->index_object, object);
+        "renumber or sort so that neighbouring entries of %s lead to neighbouring elements of "
+        "%s (meshes, graphs: reverse Cuthill-McKee; particles: by cell; look-ups: partition "
+        "them by hash, or issue several at a time with prefetches); or make %s smaller "
+        "(narrower elements, fewer of them)",
+        evidence->index_object, object, object);
 }
 
 /* Elements of a machine word are as small as they get. */
