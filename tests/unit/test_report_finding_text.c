@@ -84,7 +84,8 @@ static void test_most_of_the_time_is_more_than_half(void **state)
         {{.hot = PUSH(7), .hot_time = {0.2, 0.02, 0.3}},
          " The most time, 2 to 30 %, is spent in push, near a.cpp:7."},
         {{.hot = PUSH(7), .hot_entry = TREE("insert"), .hot_time = {0.7, 0.6, 0.8}},
-         " Most of the time, 60 to 80 %, is spent in insert (libtree.so.6), called by push near "
+         " Most of the time, 60 to 80 %, is spent in insert (libtree.so.6) and what that calls, "
+         "called by push near "
          "a.cpp:7."},
         {{.hot = TREE("insert"), .hot_time = {0.7, 0.6, 0.8}},
          " Most of the time, 60 to 80 %, is spent in insert (libtree.so.6)."},

@@ -52,6 +52,7 @@ struct findings {
     /* The function in which threads were found most often when a burst began. */
     struct code_line hot;       /* function NULL: not known */
     struct code_line hot_entry; /* a library's that it called then; function NULL: none */
+    bool hot_with_callees;      /* what a function of a library calls counts as well */
     struct estimate hot_time;
     struct sight sight; /* what was not seen, so that nothing can be said of it */
     double cpu_ns;      /* of all threads that are looked at; 0: not known */

@@ -13,6 +13,7 @@
 /* What a moment of the CPU time is put down to. */
 struct hot_place {
     struct code_line line, entry; /* entry: what it calls in a library; function NULL: nothing */
+    bool with_callees;            /* of a library: what is called there counts, too */
 };
 
 /* A shared library that came with the system: its functions are no news to a reader, who cannot
@@ -49,6 +50,7 @@ static struct hot_place place_of(struct model *model, const struct moment *momen
         if (is_of_system(model, context->frames[i].module) &&
             (own < context->count || context->frames[i].module == context->frames[0].module))
             place.entry = context->frames[i];
+    place.with_callees = place.entry.function != NULL;
     if (own < context->count) {
         place.line = context->frames[own];
     } else if (place.entry.function != NULL) {
@@ -94,6 +96,7 @@ void hot_code_find(struct model *model, struct findings *findings)
             findings->hot_time = shares[i];
             findings->hot = places.items[i].line;
             findings->hot_entry = places.items[i].entry;
+            findings->hot_with_callees = places.items[i].with_callees;
         }
     free(shares);
     free(labels);
@@ -102,8 +105,8 @@ void hot_code_find(struct model *model, struct findings *findings)
     intern_table_free(keys);
 }
 
-/* "f, near a.c:7", "snprintf (libc.so.6), called by f near a.c:7", or a library's function alone;
- * the caller frees it. */
+/* "f, near a.c:7", "snprintf (libc.so.6) and what that calls, called by f near a.c:7", or a
+ * library's function alone; the caller frees it. */
 static char *place_words(struct model *model, const struct findings *findings)
 {
     const struct code_line *hot = &findings->hot;
@@ -111,12 +114,14 @@ static char *place_words(struct model *model, const struct findings *findings)
                               .module = findings->hot_entry.module};
 
     if (entry.function != NULL)
-        return format_string("%s, called by %s%s%s", code_line_text(model, &entry), hot->function,
+        return format_string("%s and what that calls, called by %s%s%s",
+                             code_line_text(model, &entry), hot->function,
                              hot->file != NULL ? " near " : "",
                              hot->file != NULL ? code_line_text(model, hot) : "");
     return hot->file != NULL
                ? format_string("%s, near %s", hot->function, code_line_text(model, hot))
-               : copy_string(code_line_text(model, hot));
+               : format_string("%s%s", code_line_text(model, hot),
+                               findings->hot_with_callees ? " and what that calls" : "");
 }
 
 char *hot_code_text(struct model *model, const struct findings *findings)

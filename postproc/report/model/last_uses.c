@@ -158,11 +158,13 @@ static void find_watched(const struct model *model, struct first_of *left, struc
 static const struct watched_line *watched(struct model *model)
 {
     size_t watches = analysis_watch_count(model->analysis);
-    struct first_of left = {.keys = intern_table_create()}, back = {.keys = intern_table_create()};
+    struct first_of left = {.keys = NULL}, back = {.keys = NULL};
     struct returning_access there;
 
     if (model->watched != NULL)
         return model->watched;
+    left.keys = intern_table_create();
+    back.keys = intern_table_create();
     model_label_lines(model);
     model->watched = allocate_zeroed(watches + 1, sizeof(*model->watched));
     for (size_t i = 0; i < watches; i++) {

@@ -123,7 +123,8 @@ struct analysed_probe {
     uint32_t open;       /* of these, not used again in the burst */
     bool late;           /* in lines of the run's size none of them is used again in the burst */
     uint8_t object_kind; /* enum object_kind */
-    uint8_t kind;        /* enum access_kind */
+    uint8_t kind;        /* enum access_kind, of the later use */
+    uint8_t last_kind;   /* likewise, of the use before */
     uint8_t width;       /* bytes, of one of them */
     uint8_t tracked_log2;
     /* Of the analysis. */

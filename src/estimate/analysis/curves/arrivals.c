@@ -174,14 +174,31 @@ static int64_t chance_of(const struct balance *balance, size_t from, size_t to, 
     return low;
 }
 
-/* Brings what arrives at the object's sites [from, to) to the sum of what is left open of it. */
-static int64_t scale_arrivals(struct balance *balance, size_t from, size_t to, int64_t open)
+/* Largest first: addresses and numbers of paths, which merging changes, decide among equals alone.
+ */
+static int compare_arrivals(const void *left, const void *right, void *of)
 {
-    int64_t chance = chance_of(balance, from, to, open);
-    int64_t all = arrivals_above(balance, from, to, chance), sum = 0, dealt = 0;
+    const struct balance *balance = of;
+    const struct site *a = &balance->sites[*(const uint32_t *)left];
+    const struct site *b = &balance->sites[*(const uint32_t *)right];
 
-    for (size_t s = from; s < to && all > 0; s++) {
-        struct site *site = &balance->sites[s];
+    if (a->arrivals != b->arrivals)
+        return a->arrivals < b->arrivals ? 1 : -1;
+    if (a->accesses != b->accesses)
+        return a->accesses < b->accesses ? 1 : -1;
+    return (a > b) - (a < b);
+}
+
+/* Brings what arrives at the sites, count of them from `from` on, to the sum of what is left open
+ * there. ranks: their numbers, largest first. */
+static int64_t scale_arrivals(struct balance *balance, size_t from, const uint32_t *ranks,
+                              size_t count, int64_t open)
+{
+    int64_t chance = chance_of(balance, from, from + count, open);
+    int64_t all = arrivals_above(balance, from, from + count, chance), sum = 0, dealt = 0;
+
+    for (size_t i = 0; i < count && all > 0; i++) {
+        struct site *site = &balance->sites[ranks[i]];
 
         sum += site->arrivals > chance ? site->arrivals - chance : 0;
         site->not_dealt = sum * open / all - dealt;
@@ -192,47 +209,59 @@ static int64_t scale_arrivals(struct balance *balance, size_t from, size_t to, i
 
 /* An instruction that leaves lines open and comes to others goes on from line to line: its own
  * first. Then whoever is left. */
-static void deal_open(struct balance *balance, size_t from, size_t to, uint32_t *open_left)
+static void deal_open(struct balance *balance, const uint32_t *ranks, size_t count,
+                      uint32_t *open_left)
 {
-    uint32_t first = balance->sites[from].first;
-    uint32_t end = balance->sites[to - 1].first + balance->sites[to - 1].members;
-    size_t s = from;
+    size_t next = 0;
 
-    for (uint32_t k = first; k < end; k++) {
-        uint32_t g = balance->order[k];
-        struct site *site = &balance->sites[balance->site_of[g]];
-        int64_t own = open_left[g] < site->not_dealt ? open_left[g] : site->not_dealt;
+    for (size_t i = 0; i < count; i++) {
+        struct site *site = &balance->sites[ranks[i]];
 
-        add_piece(balance, g, g, own);
-        open_left[g] -= (uint32_t)own;
-        site->not_dealt -= own;
+        for (uint32_t k = site->first; k < site->first + site->members; k++) {
+            uint32_t g = balance->order[k];
+            int64_t own = open_left[g] < site->not_dealt ? open_left[g] : site->not_dealt;
+
+            add_piece(balance, g, g, own);
+            open_left[g] -= (uint32_t)own;
+            site->not_dealt -= own;
+        }
     }
-    for (uint32_t k = first; k < end; k++) {
-        uint32_t g = balance->order[k];
+    for (size_t i = 0; i < count; i++) {
+        const struct site *leaving = &balance->sites[ranks[i]];
 
-        while (open_left[g] > 0 && s < to) {
-            struct site *site = &balance->sites[s];
-            int64_t part = open_left[g] < site->not_dealt ? open_left[g] : site->not_dealt;
+        for (uint32_t k = leaving->first; k < leaving->first + leaving->members; k++) {
+            uint32_t g = balance->order[k];
 
-            if (part > 0)
-                add_piece(balance, g, stand_for(balance, site), part);
-            open_left[g] -= (uint32_t)part;
-            site->not_dealt -= part;
-            s += site->not_dealt == 0;
+            while (open_left[g] > 0 && next < count) {
+                struct site *site = &balance->sites[ranks[next]];
+                int64_t part = open_left[g] < site->not_dealt ? open_left[g] : site->not_dealt;
+
+                if (part > 0)
+                    add_piece(balance, g, stand_for(balance, site), part);
+                open_left[g] -= (uint32_t)part;
+                site->not_dealt -= part;
+                next += site->not_dealt == 0;
+            }
         }
     }
 }
 
-static void deal_object(struct balance *balance, size_t from, size_t to, uint32_t *open_left)
+static void deal_object(struct balance *balance, size_t from, size_t to, uint32_t *ranks,
+                        uint32_t *open_left)
 {
     uint32_t first = balance->sites[from].first;
     uint32_t end = balance->sites[to - 1].first + balance->sites[to - 1].members;
+    size_t count = to - from;
     int64_t open = 0;
 
     for (uint32_t k = first; k < end; k++)
         open += open_left[balance->order[k]];
-    if (open > 0 && scale_arrivals(balance, from, to, open) > 0)
-        deal_open(balance, from, to, open_left);
+    for (size_t i = 0; i < count; i++)
+        ranks[i] = (uint32_t)(from + i);
+    if (open > 0)
+        qsort_r(ranks, count, sizeof *ranks, compare_arrivals, balance);
+    if (open > 0 && scale_arrivals(balance, from, ranks, count, open) > 0)
+        deal_open(balance, ranks, count, open_left);
     for (uint32_t k = first; k < end; k++) {
         uint32_t g = balance->order[k];
 
@@ -250,7 +279,7 @@ static int compare_pieces(const void *left, const void *right)
 
 size_t arrivals_find(const struct arrival_group *groups, size_t count, struct arrival_piece *pieces)
 {
-    uint32_t *numbers = allocate_zeroed(3 * count + 1, sizeof *numbers), *open_left;
+    uint32_t *numbers = allocate_zeroed(4 * count + 1, sizeof *numbers), *open_left;
     struct balance balance = {.groups = groups,
                               .order = numbers,
                               .site_of = numbers + count,
@@ -266,7 +295,7 @@ size_t arrivals_find(const struct arrival_group *groups, size_t count, struct ar
         for (to = from + 1; to < balance.site_count; to++)
             if (group_at(&balance, to)->object != group_at(&balance, from)->object)
                 break;
-        deal_object(&balance, from, to, open_left);
+        deal_object(&balance, from, to, numbers + 3 * count, open_left);
     }
     qsort(pieces, balance.count, sizeof *pieces, compare_pieces);
     free(balance.sites);

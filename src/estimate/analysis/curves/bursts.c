@@ -82,6 +82,7 @@ static struct analysed_probe probe_of(const struct profile *profile, const struc
         .burst = burst,
         .object_kind = left->object_kind,
         .kind = arrives->kind,
+        .last_kind = left->kind,
         .width = arrives->width,
         .tracked_log2 = left->tracked_log2,
     };

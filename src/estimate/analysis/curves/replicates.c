@@ -47,21 +47,20 @@ static uint64_t bits(double sum)
     return image;
 }
 
-/* A sum, for the order of the groups is that of addresses, which merging may change. */
+/* A sum over single probes, for the order of the groups is that of addresses, which merging may
+ * change, and with it who is taken to come back to whose lines. */
 static uint64_t key_of_probes(const struct analysis *analysis, const struct analysed_burst *burst)
 {
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < burst->probe_count; i++) {
         const struct analysed_probe *probe = &analysis->probes[burst->first_probe + i];
-        uint64_t key = (uint64_t)probe->kind << 8 | probe->width;
 
         for (uint32_t j = 0; j < probe->entries; j++) {
             const struct probe_count *entry = &analysis->counts[probe->first + j];
 
-            key = add_to_key(key, (uint64_t)entry->count << 16 | entry->code);
+            sum += entry->count * mix((uint64_t)probe->last_kind << 16 | entry->code);
         }
-        sum += mix(key);
     }
     return sum;
 }

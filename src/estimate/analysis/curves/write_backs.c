@@ -51,14 +51,14 @@ static uint32_t *label_probes(const struct analysis *analysis, struct subset sub
     size_t n = 0;
 
     for (size_t i = 0; i < analysis->probe_count; i++)
-        if (analysis->probes[i].kind == ACCESS_STORE)
+        if (analysis->probes[i].last_kind == ACCESS_STORE)
             stored[n++] = object_of(analysis, i);
     if (n > 0)
         qsort(stored, n, sizeof *stored, compare_objects);
     weight[0] = weight[1] = 0;
     for (size_t i = 0; i < analysis->probe_count; i++) {
         struct object_key object = object_of(analysis, i);
-        bool store = analysis->probes[i].kind == ACCESS_STORE;
+        bool store = analysis->probes[i].last_kind == ACCESS_STORE;
         bool inside = !subset.groups || subset.groups[i] == subset.group;
 
         labels[i] = READ_ONLY;
