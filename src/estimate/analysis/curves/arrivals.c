@@ -201,7 +201,7 @@ static int64_t scale_arrivals(struct balance *balance, size_t from, const uint32
         struct site *site = &balance->sites[ranks[i]];
 
         sum += site->arrivals > chance ? site->arrivals - chance : 0;
-        site->not_dealt = sum * open / all - dealt;
+        site->not_dealt = (int64_t)((double)sum / (double)all * (double)open) - dealt;
         dealt += site->not_dealt;
     }
     return all;
