@@ -86,6 +86,25 @@ static void paths_are_told_apart(void **state)
     assert_int_equal(at[2], 50);
 }
 
+/* hits++: one instruction loads and stores. Both are met as often as they are made. */
+static void a_load_and_a_store_of_one_instruction_both_arrive(void **state)
+{
+    const struct arrival_group groups[] = {
+        {.ip = 1, .next_ip = 5, .object = 1, .count = 30},
+        {.ip = 5, .next_ip = 5, .object = 1, .count = 30},
+        {.ip = 5, .next_ip = 0, .object = 1, .count = 30},
+    };
+    struct arrival_piece pieces[9];
+    uint32_t at[3] = {0};
+    size_t count = arrivals_find(groups, 3, pieces);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++)
+        at[pieces[i].arrives_at] += pieces[i].count;
+    for (unsigned g = 0; g < 3; g++)
+        assert_int_equal(at[g], 30);
+}
+
 /* Ten instructions are off by two each, for their loop was met in the middle of a turn. */
 static void what_the_ends_of_a_burst_leave_over_is_chance(void **state)
 {
@@ -212,6 +231,7 @@ int main(void)
         cmocka_unit_test(the_first_access_to_a_line_misses),
         cmocka_unit_test(objects_are_balanced_apart),
         cmocka_unit_test(paths_are_told_apart),
+        cmocka_unit_test(a_load_and_a_store_of_one_instruction_both_arrive),
         cmocka_unit_test(what_the_ends_of_a_burst_leave_over_is_chance),
         cmocka_unit_test(an_unknown_user_changes_nothing),
         cmocka_unit_test(sums_are_those_of_a_trace),

@@ -12,7 +12,6 @@
  * of the order. */
 struct site {
     uint32_t first, members;
-    uint32_t next;     /* member whose turn it is to stand for the site */
     int64_t accesses;  /* probes */
     int64_t arrivals;  /* of these, not known to come to a line that was used in the burst */
     int64_t not_dealt; /* arrivals that no open line was dealt to yet */
@@ -23,6 +22,7 @@ struct balance {
     uint32_t *order;    /* groups by object, instruction and path */
     struct site *sites; /* in that order */
     uint32_t *site_of;  /* of each group */
+    int64_t *not_met;   /* of each group, probes that it does not stand for yet, as what arrives */
     size_t site_count;
     struct arrival_piece *pieces;
     size_t count;
@@ -121,10 +121,20 @@ static void add_piece(struct balance *balance, uint32_t left_by, uint32_t arrive
             (struct arrival_piece){left_by, arrives_at, (uint32_t)count};
 }
 
-/* The groups of a site differ in where on the object they were seen: each has its turn. */
-static uint32_t stand_for(const struct balance *balance, struct site *site)
+/*
+ * Of a site's groups the one that stands for so many probes which arrive there. Groups of one
+ * instruction differ: it may load and store (hits++), and was seen at several places of the object.
+ * So that each is met as often as it has probes, it is who has most left.
+ */
+static uint32_t stand_for(struct balance *balance, const struct site *site, int64_t count)
 {
-    return balance->order[site->first + site->next++ % site->members];
+    uint32_t found = balance->order[site->first];
+
+    for (uint32_t k = site->first + 1; k < site->first + site->members; k++)
+        if (balance->not_met[balance->order[k]] > balance->not_met[found])
+            found = balance->order[k];
+    balance->not_met[found] -= count;
+    return found;
 }
 
 static void deal_told(struct balance *balance, size_t count)
@@ -135,7 +145,7 @@ static void deal_told(struct balance *balance, size_t count)
 
         if (!group->next_ip)
             continue;
-        add_piece(balance, g, site ? stand_for(balance, site) : g, group->count);
+        add_piece(balance, g, site ? stand_for(balance, site, group->count) : g, group->count);
         if (site)
             site->arrivals -= group->count;
     }
@@ -222,6 +232,7 @@ static void deal_open(struct balance *balance, const uint32_t *ranks, size_t cou
             int64_t own = open_left[g] < site->not_dealt ? open_left[g] : site->not_dealt;
 
             add_piece(balance, g, g, own);
+            balance->not_met[g] -= own;
             open_left[g] -= (uint32_t)own;
             site->not_dealt -= own;
         }
@@ -237,7 +248,7 @@ static void deal_open(struct balance *balance, const uint32_t *ranks, size_t cou
                 int64_t part = open_left[g] < site->not_dealt ? open_left[g] : site->not_dealt;
 
                 if (part > 0)
-                    add_piece(balance, g, stand_for(balance, site), part);
+                    add_piece(balance, g, stand_for(balance, site, part), part);
                 open_left[g] -= (uint32_t)part;
                 site->not_dealt -= part;
                 next += site->not_dealt == 0;
@@ -283,11 +294,14 @@ size_t arrivals_find(const struct arrival_group *groups, size_t count, struct ar
     struct balance balance = {.groups = groups,
                               .order = numbers,
                               .site_of = numbers + count,
+                              .not_met = allocate_zeroed(count + 1, sizeof *balance.not_met),
                               .sites = allocate_zeroed(count + 1, sizeof *balance.sites),
                               .pieces = pieces};
 
     open_left = numbers + 2 * count;
     list_sites(&balance, count);
+    for (size_t g = 0; g < count; g++)
+        balance.not_met[g] = groups[g].count;
     deal_told(&balance, count);
     for (size_t g = 0; g < count; g++)
         open_left[g] = groups[g].next_ip ? 0 : groups[g].count;
@@ -298,6 +312,7 @@ size_t arrivals_find(const struct arrival_group *groups, size_t count, struct ar
         deal_object(&balance, from, to, numbers + 3 * count, open_left);
     }
     qsort(pieces, balance.count, sizeof *pieces, compare_pieces);
+    free(balance.not_met);
     free(balance.sites);
     free(numbers);
     return balance.count;
