@@ -28,6 +28,20 @@ static uint32_t arrived(const struct arrival_group *groups, const struct arrival
     return sum;
 }
 
+/* Probes that arrive at accesses like those of each group. */
+static void assert_arrived_at(const struct arrival_group *groups, size_t groups_count,
+                              const uint32_t *expected)
+{
+    struct arrival_piece pieces[3 * GROUPS];
+    uint32_t at[GROUPS] = {0};
+    size_t count = arrivals_find(groups, groups_count, pieces);
+
+    for (size_t i = 0; i < count; i++)
+        at[pieces[i].arrives_at] += pieces[i].count;
+    for (size_t g = 0; g < groups_count; g++)
+        assert_int_equal(at[g], expected[g]);
+}
+
 /* A structure is read at 1, then at 2 and 3; its line is left by 3. */
 static void the_first_access_to_a_line_misses(void **state)
 {
@@ -74,16 +88,9 @@ static void paths_are_told_apart(void **state)
         {.ip = 2, .next_ip = 0, .path = 5, .object = 1, .count = 30},
         {.ip = 2, .next_ip = 0, .path = 6, .object = 1, .count = 50},
     };
-    struct arrival_piece pieces[9];
-    uint32_t at[3] = {0};
-    size_t count = arrivals_find(groups, 3, pieces);
 
     (void)state;
-    for (size_t i = 0; i < count; i++)
-        at[pieces[i].arrives_at] += pieces[i].count;
-    assert_int_equal(at[0], 30);
-    assert_int_equal(at[1], 30);
-    assert_int_equal(at[2], 50);
+    assert_arrived_at(groups, 3, (const uint32_t[]){30, 30, 50});
 }
 
 /* hits++: one instruction loads and stores. Both are met as often as they are made. */
@@ -94,15 +101,9 @@ static void a_load_and_a_store_of_one_instruction_both_arrive(void **state)
         {.ip = 5, .next_ip = 5, .object = 1, .count = 30},
         {.ip = 5, .next_ip = 0, .object = 1, .count = 30},
     };
-    struct arrival_piece pieces[9];
-    uint32_t at[3] = {0};
-    size_t count = arrivals_find(groups, 3, pieces);
 
     (void)state;
-    for (size_t i = 0; i < count; i++)
-        at[pieces[i].arrives_at] += pieces[i].count;
-    for (unsigned g = 0; g < 3; g++)
-        assert_int_equal(at[g], 30);
+    assert_arrived_at(groups, 3, (const uint32_t[]){30, 30, 30});
 }
 
 /* Ten instructions are off by two each, for their loop was met in the middle of a turn. */

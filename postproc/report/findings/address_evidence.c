@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "report/model/address_steps.h"
+
 /* Hops from load to load that are followed until one comes back. */
 enum { HOPS_MAX = 8 };
 
@@ -21,14 +23,6 @@ struct address_order {
     ARRAY(struct ordered_accesses) items;
 };
 
-static const struct address_steps *steps_of(const struct record_steps *record, uint64_t ip)
-{
-    for (uint32_t i = 0; record != NULL && ip != 0 && i < record->count; i++)
-        if (record->steps[i].ip == ip)
-            return &record->steps[i];
-    return NULL;
-}
-
 /* Whether the loads that make its addresses come back to one of them: then each has to wait for
  * the one before. */
 static bool is_chased(const struct record_steps *record, const struct address_steps *steps)
@@ -42,30 +36,16 @@ static bool is_chased(const struct record_steps *record, const struct address_st
             if (seen[i] == steps->ip)
                 return true;
         seen[hop] = steps->ip;
-        steps = steps_of(record, steps->loaded_by);
+        steps = address_steps_find(record, steps->loaded_by);
     }
     return false;
-}
-
-static const struct record_steps *record_of(const struct model *model, size_t observation)
-{
-    size_t profile;
-
-    analysis_probe(model->analysis, observation, &profile);
-    return profile_steps(model->profiles[profile],
-                         analysis_probe_burst(model->analysis, observation)->burst_id);
-}
-
-static double crowded_part(const struct address_steps *steps)
-{
-    return steps != NULL && steps->judged > 0 ? (double)steps->crowded / steps->judged : 0;
 }
 
 static struct ordered_accesses accesses_of(const struct model *model, size_t observation)
 {
     const struct analysed_probe *probe = analysis_probe(model->analysis, observation, NULL);
-    const struct record_steps *record = record_of(model, observation);
-    const struct address_steps *steps = steps_of(record, probe->ip);
+    const struct record_steps *record = address_steps_record(model, observation);
+    const struct address_steps *steps = address_steps_find(record, probe->ip);
     struct ordered_accesses of = {.burst = probe->burst,
                                   .weight = analysis_probe_weight(model->analysis, observation)};
 
@@ -74,7 +54,7 @@ static struct ordered_accesses accesses_of(const struct model *model, size_t obs
     of.far = of.weight * steps->far / steps->accesses;
     of.even = of.weight * steps->even / steps->accesses;
     of.stride = fabs((double)steps->stride);
-    of.crowded = of.weight * crowded_part(steps);
+    of.crowded = of.weight * address_steps_crowded(steps);
     if (steps->traced > 0) {
         of.traced = of.weight;
         of.computed = of.weight * (steps->traced - steps->loaded) / steps->traced;
@@ -82,17 +62,6 @@ static struct ordered_accesses accesses_of(const struct model *model, size_t obs
     if (is_chased(record, steps))
         of.chased = of.weight * steps->loaded / steps->traced;
     return of;
-}
-
-const struct address_steps *address_steps_of(const struct model *model, size_t observation)
-{
-    return steps_of(record_of(model, observation),
-                    analysis_probe(model->analysis, observation, NULL)->ip);
-}
-
-double address_order_crowded(const struct model *model, size_t observation)
-{
-    return crowded_part(address_steps_of(model, observation));
 }
 
 struct address_order *address_order_of(const struct model *model, struct subset subset)

@@ -17,11 +17,4 @@ void address_order_free(struct address_order *);
  * ANALYSIS_AS_OBSERVED. */
 void address_order_evidence(const struct address_order *, uint32_t run, struct access_evidence *);
 
-/* What the observation's burst says of how the addresses of its instruction follow each other;
- * NULL: nothing. Lives as long as the profile. */
-const struct address_steps *address_steps_of(const struct model *, size_t observation);
-
-/* Of an observation's accesses, the part that misses for want of ways in their sets. */
-double address_order_crowded(const struct model *, size_t observation);
-
 #endif

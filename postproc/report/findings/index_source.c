@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/findings/address_evidence.h"
+#include "report/model/address_steps.h"
 
 /* Part of the traced addresses that tells what a place does. */
 static const double explains = 0.5;

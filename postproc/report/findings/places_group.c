@@ -2,9 +2,9 @@
 /* Observations by line and object. */
 #include <stdlib.h>
 
-#include "report/findings/address_evidence.h"
 #include "report/findings/findings.h"
 #include "report/findings/places_internal.h"
+#include "report/model/address_steps.h"
 
 static void note_access(struct search *search, size_t observation, uint32_t group)
 {
@@ -26,7 +26,8 @@ static void note_access(struct search *search, size_t observation, uint32_t grou
     candidate->width_sum += weight * probe->width;
     candidate->small_sum +=
         probe->tracked_log2 > 0 || probe->object_kind == OBJECT_HEAP_UNTRACKED ? weight : 0;
-    candidate->crowded_sum += weight * address_order_crowded(search->model, observation);
+    candidate->crowded_sum +=
+        weight * address_steps_crowded(address_steps_of(search->model, observation));
     candidate->load_sum += probe->kind == ACCESS_LOAD ? weight : 0;
     if (probe->late)
         search->late.labels[observation] = group;

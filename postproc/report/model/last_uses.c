@@ -108,10 +108,14 @@ struct first_of {
     ARRAY(uint32_t) observations;
 };
 
-static void want(struct first_of *first, const void *key, size_t size)
+/* The number of the key. */
+static uint32_t want(struct first_of *first, const void *key, size_t size)
 {
-    if (intern_table_insert(first->keys, key, size) == first->observations.count)
+    uint32_t number = intern_table_insert(first->keys, key, size);
+
+    if (number == first->observations.count)
         ARRAY_PUSH(&first->observations, (uint32_t)GROUP_NONE);
+    return number;
 }
 
 static void note_first(struct first_of *first, const void *key, size_t size, size_t observation)
@@ -122,9 +126,9 @@ static void note_first(struct first_of *first, const void *key, size_t size, siz
         first->observations.items[number] = (uint32_t)observation;
 }
 
-static uint32_t first_with(const struct first_of *first, const void *key, size_t size)
+static uint32_t first_with(const struct first_of *first, uint32_t number)
 {
-    return first->observations.items[intern_table_find(first->keys, key, size)];
+    return number != GROUP_NONE ? first->observations.items[number] : (uint32_t)GROUP_NONE;
 }
 
 static void free_first(struct first_of *first)
@@ -170,19 +174,18 @@ static const struct watched_line *watched(struct model *model)
     for (size_t i = 0; i < watches; i++) {
         struct open_access key = access_of_watch(model, i);
 
-        want(&left, &key, sizeof key);
-        if (return_of_watch(model, i, &there))
-            want(&back, &there, sizeof there);
+        model->watched[i].left_by = want(&left, &key, sizeof key);
+        model->watched[i].came_back =
+            return_of_watch(model, i, &there) ? want(&back, &there, sizeof there) : GROUP_NONE;
     }
     find_watched(model, &left, &back);
     for (size_t i = 0; i < watches; i++) {
-        struct open_access key = access_of_watch(model, i);
         struct watched_line *line = &model->watched[i];
 
-        line->left_by = line->came_back = first_with(&left, &key, sizeof key);
-        if (return_of_watch(model, i, &there) &&
-            first_with(&back, &there, sizeof there) != GROUP_NONE)
-            line->came_back = first_with(&back, &there, sizeof there);
+        line->left_by = first_with(&left, line->left_by);
+        line->came_back = first_with(&back, line->came_back);
+        if (line->came_back == GROUP_NONE)
+            line->came_back = line->left_by;
     }
     free_first(&left);
     free_first(&back);

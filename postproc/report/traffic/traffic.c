@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See traffic.h. */
 #include "report/traffic/traffic.h"
-#include "report/findings/address_evidence.h"
+#include "report/model/address_steps.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -306,7 +306,7 @@ static double crowding_of(const struct model *model, struct subset subset, doubl
         if (subset.groups != NULL && subset.groups[i] != subset.group)
             continue;
         weight += own;
-        crowded += own * address_order_crowded(model, i);
+        crowded += own * address_steps_crowded(address_steps_of(model, i));
     }
     return weight > 0 && miss_ratio > 0 ? fmax(1, crowded / weight / miss_ratio) : 1;
 }

@@ -2,9 +2,7 @@
 #define _GNU_SOURCE /* qsort_r */
 #include "analysis/curves/arrivals.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "support/memory.h"
 
@@ -21,7 +19,6 @@ struct balance {
     const struct arrival_group *groups;
     uint32_t *order;    /* groups by object, instruction and path */
     struct site *sites; /* in that order */
-    uint32_t *site_of;  /* of each group */
     int64_t *not_met;   /* of each group, probes that it does not stand for yet, as what arrives */
     size_t site_count;
     struct arrival_piece *pieces;
@@ -66,7 +63,6 @@ static void list_sites(struct balance *balance, size_t count)
         site = &balance->sites[balance->site_count - 1];
         site->members++;
         site->accesses += group->count;
-        balance->site_of[balance->order[i]] = (uint32_t)balance->site_count - 1;
     }
     for (size_t s = 0; s < balance->site_count; s++)
         balance->sites[s].arrivals = balance->sites[s].accesses;
@@ -141,10 +137,11 @@ static void deal_told(struct balance *balance, size_t count)
 {
     for (uint32_t g = 0; g < count; g++) {
         const struct arrival_group *group = &balance->groups[g];
-        struct site *site = group->next_ip ? next_site(balance, group) : NULL;
+        struct site *site;
 
         if (!group->next_ip)
             continue;
+        site = next_site(balance, group);
         add_piece(balance, g, site ? stand_for(balance, site, group->count) : g, group->count);
         if (site)
             site->arrivals -= group->count;
@@ -290,15 +287,14 @@ static int compare_pieces(const void *left, const void *right)
 
 size_t arrivals_find(const struct arrival_group *groups, size_t count, struct arrival_piece *pieces)
 {
-    uint32_t *numbers = allocate_zeroed(4 * count + 1, sizeof *numbers), *open_left;
+    uint32_t *numbers = allocate_zeroed(3 * count + 1, sizeof *numbers), *open_left;
     struct balance balance = {.groups = groups,
                               .order = numbers,
-                              .site_of = numbers + count,
                               .not_met = allocate_zeroed(count + 1, sizeof *balance.not_met),
                               .sites = allocate_zeroed(count + 1, sizeof *balance.sites),
                               .pieces = pieces};
 
-    open_left = numbers + 2 * count;
+    open_left = numbers + count;
     list_sites(&balance, count);
     for (size_t g = 0; g < count; g++)
         balance.not_met[g] = groups[g].count;
@@ -309,7 +305,7 @@ size_t arrivals_find(const struct arrival_group *groups, size_t count, struct ar
         for (to = from + 1; to < balance.site_count; to++)
             if (group_at(&balance, to)->object != group_at(&balance, from)->object)
                 break;
-        deal_object(&balance, from, to, numbers + 3 * count, open_left);
+        deal_object(&balance, from, to, numbers + 2 * count, open_left);
     }
     qsort(pieces, balance.count, sizeof *pieces, compare_pieces);
     free(balance.not_met);
