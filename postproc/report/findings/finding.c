@@ -16,6 +16,7 @@ const char *const pattern_names[PATTERN_COUNT] = {
     [PATTERN_ANYWHERE] = "anywhere",
     [PATTERN_FALSE_SHARING] = "false sharing",
     [PATTERN_TRUE_SHARING] = "true sharing",
+    [PATTERN_SHARED_INDEX] = "shared index",
     [PATTERN_HANDED_OVER] = "handed over",
     [PATTERN_ALLOCATOR] = "allocator",
     [PATTERN_GROWTH] = "growing container",
@@ -245,8 +246,8 @@ struct estimate pattern_saving(enum pattern pattern, const struct access_evidenc
         [PATTERN_ANYWHERE] = {0.7, 0.4, 0.9},     [PATTERN_FALSE_SHARING] = {0.9, 0.7, 1},
         [PATTERN_TRUE_SHARING] = {0.8, 0.5, 1},   [PATTERN_HANDED_OVER] = {0.5, 0.2, 0.9},
         [PATTERN_FEW_MEMBERS] = {0.75, 0.5, 0.9}, [PATTERN_ALLOCATOR] = {0.9, 0.6, 1},
-        [PATTERN_GROWTH] = {0.9, 0.7, 1},         [PATTERN_LOCKS] = {0.8, 0.4, 1},
-        [PATTERN_WAITING] = {0.5, 0.1, 1},
+        [PATTERN_SHARED_INDEX] = {0.8, 0.5, 1},   [PATTERN_GROWTH] = {0.9, 0.7, 1},
+        [PATTERN_LOCKS] = {0.8, 0.4, 1},          [PATTERN_WAITING] = {0.5, 0.1, 1},
     };
     struct estimate saving = savings[pattern];
 

@@ -31,6 +31,7 @@ enum pattern {
     PATTERN_ANYWHERE,      /* anywhere in a large block */
     PATTERN_FALSE_SHARING, /* threads use different bytes of one line */
     PATTERN_TRUE_SHARING,  /* threads write the same bytes */
+    PATTERN_SHARED_INDEX,  /* words that one thread writes, and others read again and again */
     PATTERN_HANDED_OVER,   /* of each line one thread makes what others use */
     PATTERN_ALLOCATOR,     /* much time in malloc() and free() */
     PATTERN_GROWTH,        /* containers move to larger blocks again and again */

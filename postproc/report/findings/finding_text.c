@@ -26,6 +26,7 @@ const char *finding_pattern_text(enum pattern pattern)
         [PATTERN_ANYWHERE] = "Random access to a large block",
         [PATTERN_FALSE_SHARING] = "False sharing (threads use different parts of a cache line)",
         [PATTERN_TRUE_SHARING] = "True sharing (threads write the same data)",
+        [PATTERN_SHARED_INDEX] = "Shared index or flag (one thread writes it, others read it)",
         [PATTERN_HANDED_OVER] = "Producer to consumer (threads use what another has just written)",
         [PATTERN_ALLOCATOR] = "Allocation (time goes into allocating and freeing blocks)",
         [PATTERN_GROWTH] = "Reallocation (a container grows again and again)",

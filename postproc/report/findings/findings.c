@@ -192,6 +192,7 @@ static const char *check_of(enum pattern pattern)
     switch (pattern) {
     case PATTERN_FALSE_SHARING:
     case PATTERN_TRUE_SHARING:
+    case PATTERN_SHARED_INDEX:
         return "reuse-report --sharing";
     case PATTERN_HANDED_OVER:
         return "reuse-report --matrix --placement";

@@ -142,6 +142,12 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
             "write %s less often: a copy for each thread, combined at the end (sums, "
             "counters); several at a time (queues, under one lock); or split it",
             object);
+    case PATTERN_SHARED_INDEX:
+        return format_string("each of its words is written by one thread: let others keep a copy "
+                             "of what they read of %s, and read it again only when the copy "
+                             "no longer serves (indexes of a queue, flags); keep what different "
+                             "threads write on lines of their own; publish several at a time",
+                             object);
     case PATTERN_HANDED_OVER:
         return format_string("run the threads that exchange %s on CPUs that share a cache; or let "
                              "who writes it use it as well, or hand over more at a time, less "

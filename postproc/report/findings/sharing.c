@@ -6,6 +6,7 @@
 #include "analysis/communication/contention.h"
 #include "document/numbers.h"
 #include "report/findings/findings.h"
+#include "report/findings/word_writers.h"
 #include "report/model/communication_view.h"
 #include "report/model/parting.h"
 #include "report/sharing/false_sharing.h"
@@ -254,56 +255,51 @@ static void add_false_sharing(struct model *model, struct findings *findings,
     free(found.items);
 }
 
-/* Who writes to a line, as its transfers tell. */
-struct line_writers {
-    uint32_t first;
-    bool several;
-    double transfers;
-};
-
 /* True sharing of one object. */
 struct shared_object {
     uint32_t object;
     line_user_places places;
-    ARRAY(struct line_writers) writers; /* by number in `lines` */
+    struct word_writers *writers;
     struct intern_table *threads, *lines;
     double transfers, modelled;
     bool scattered; /* over lines that are not told apart */
 };
 
-static void note_writer(struct line_writers *writers, uint32_t thread_id)
-{
-    if (writers->first == 0)
-        writers->first = thread_id;
-    writers->several |= writers->first != thread_id;
-}
-
 /* Lines that are not told apart count as one. */
-static void note_writers(struct shared_object *shared, const struct flow *flow)
+static void note_flow(struct shared_object *shared, const struct flow *flow)
 {
-    uint32_t line =
-        intern_table_insert(shared->lines, &flow->line_address, sizeof(flow->line_address));
-    struct line_writers *writers;
-
-    if (line == shared->writers.count)
-        ARRAY_PUSH(&shared->writers, (struct line_writers){0});
-    writers = &shared->writers.items[line];
-    writers->transfers += flow->transfers;
+    shared->transfers += flow->transfers;
+    shared->modelled += flow->modelled ? flow->transfers : 0;
     shared->scattered |= flow->line_address == 0 && flow->modelled;
-    if (flow->kind != TRANSFER_WAR)
-        note_writer(writers, flow->source.thread_id);
-    if (flow->kind != TRANSFER_RAW)
-        note_writer(writers, flow->destination.thread_id);
+    intern_table_insert(shared->lines, &flow->line_address, sizeof(flow->line_address));
+    intern_table_insert(shared->threads, &flow->source.thread_id, sizeof(flow->source.thread_id));
+    intern_table_insert(shared->threads, &flow->destination.thread_id,
+                        sizeof(flow->destination.thread_id));
+    word_writers_add(shared->writers, flow);
+    contended_places_add(&shared->places, flow);
 }
 
-/* Most of what moves is written by one thread alone, line by line. */
-static bool is_handed_over(const struct shared_object *shared)
+static enum pattern pattern_of_use(enum word_use use)
 {
-    double by_one = 0;
+    switch (use) {
+    case WORDS_POLLED:
+        return PATTERN_SHARED_INDEX;
+    case WORDS_HANDED_OVER:
+        return PATTERN_HANDED_OVER;
+    default:
+        return PATTERN_TRUE_SHARING;
+    }
+}
 
-    for (size_t i = 0; i < shared->writers.count; i++)
-        by_one += shared->writers.items[i].several ? 0 : shared->writers.items[i].transfers;
-    return by_one > 0.8 * shared->transfers;
+/* Lines that the object has, as far as known: those that were seen at least. */
+static double lines_of_object(const struct model *model, const struct communication_view *view,
+                              const struct shared_object *shared)
+{
+    double bytes =
+        shared->object != GROUP_NONE ? (double)view->objects.items[shared->object].size : 0;
+
+    return fmax((double)intern_table_count(shared->lines),
+                bytes / analysis_line_size(model->analysis));
 }
 
 static void add_true(struct model *model, struct findings *findings,
@@ -312,8 +308,8 @@ static void add_true(struct model *model, struct findings *findings,
 {
     struct estimate transfers = communication_total(view->communication, labels, group);
     struct sharing_cost cost = sharing_cost_of(model, shared->places.items, shared->places.count);
-    struct finding finding = {.pattern = is_handed_over(shared) ? PATTERN_HANDED_OVER
-                                                                : PATTERN_TRUE_SHARING,
+    enum word_use use = word_writers_use(shared->writers, lines_of_object(model, view, shared));
+    struct finding finding = {.pattern = pattern_of_use(use),
                               .verdict = {.belief = BELIEF_CERTAIN, .agreement = 1, .longer = 1},
                               .bursts = model->exact ? 0 : model->bursts};
 
@@ -353,23 +349,17 @@ static void add_true_sharing(struct model *model, struct findings *findings,
         labels[i] = intern_table_insert(keys, &view->to_object[i], sizeof(view->to_object[i]));
         if (labels[i] == objects.count)
             ARRAY_PUSH(&objects, ((struct shared_object){.object = view->to_object[i],
+                                                         .writers = word_writers_create(),
                                                          .threads = intern_table_create(),
                                                          .lines = intern_table_create()}));
-        objects.items[labels[i]].transfers += flow->transfers;
-        objects.items[labels[i]].modelled += flow->modelled ? flow->transfers : 0;
-        note_writers(&objects.items[labels[i]], flow);
-        contended_places_add(&objects.items[labels[i]].places, flow);
-        intern_table_insert(objects.items[labels[i]].threads, &flow->source.thread_id,
-                            sizeof(flow->source.thread_id));
-        intern_table_insert(objects.items[labels[i]].threads, &flow->destination.thread_id,
-                            sizeof(flow->destination.thread_id));
+        note_flow(&objects.items[labels[i]], flow);
     }
     for (uint32_t g = 0; g < objects.count; g++) {
         add_true(model, findings, contended, view, &objects.items[g], labels, g);
         intern_table_free(objects.items[g].threads);
         intern_table_free(objects.items[g].lines);
         free(objects.items[g].places.items);
-        free(objects.items[g].writers.items);
+        word_writers_free(objects.items[g].writers);
     }
     free(objects.items);
     intern_table_free(keys);
