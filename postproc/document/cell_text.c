@@ -67,7 +67,8 @@ static char *number_with_interval(const struct cell *cell)
     }
     if (!cell->interval || !(half > 0))
         return number;
-    if (!isfinite(half) || (cell->kind != CELL_SHARE && half > NOTHING_KNOWN * value->value)) {
+    if (!isfinite(half) ||
+        (cell->kind != CELL_SHARE && value->value > 0 && half > NOTHING_KNOWN * value->value)) {
         text = value->value > 0 ? format_string("about %s", number) : copy_string("not known");
         free(number);
         return text;

@@ -405,7 +405,7 @@ static void test_amounts_that_are_hardly_known(void **state)
         const char *text;
     } cases[] = {
         {{0, 0, INFINITY}, "not known"},
-        {{0, 0, 100}, "not known"},
+        {{0, 0, 100}, "0 to 100"},
         {{5000, 0, INFINITY}, "about 5000"},
         {{5000, 0, 10000}, "0 to 10 k"},
     };
