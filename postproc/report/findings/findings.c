@@ -83,7 +83,8 @@ static void add_object(struct model *model, struct finding *finding, uint32_t ob
         return;
     if (finding->object_count == 0) {
         finding->object_kind = data->kind;
-        finding->object_bytes = fmin(data_object_extent(data), analysis_footprint(model->analysis));
+        finding->object_bytes = data_object_in_use(model, data);
+        finding->object_part = finding->object_bytes < data_object_extent(data);
         finding->huge_places = data->size >= HEAP_REMEDY_HUGE_PAGE ? data->try_places : NULL;
     }
     finding->objects[finding->object_count++] = data->name;
@@ -249,6 +250,20 @@ static const char *object_of_remedy(const struct finding *finding)
                                                 : "the data";
 }
 
+/* All places are in code that was generated at run time, and addresses are all that is known. */
+static bool is_unnamed_generated_code(const struct finding *finding)
+{
+    for (size_t i = 0; i < finding->line_count; i++)
+        if (finding->lines[i].module != NULL ||
+            strncmp(finding->lines[i].function, "0x", strlen("0x")) != 0)
+            return false;
+    return finding->line_count > 0;
+}
+
+static const char name_generated_code[] =
+    "have the functions named, and run again: this code was generated at run time. Maps of names "
+    "in /tmp/perf-PID.map are read (node --perf-basic-prof, java -XX:+DumpPerfMapAtExit)";
+
 static void complete(struct model *model, struct finding *finding)
 {
     const char *object = object_of_remedy(finding);
@@ -272,6 +287,8 @@ static void complete(struct model *model, struct finding *finding)
     finding->gain = (struct estimate){finding->time.value * saving.value,
                                       finding->time.lo * saving.lo, finding->time.hi * saving.hi};
     finding->check = check_of(finding->pattern);
+    if (finding->remedy == NULL && is_unnamed_generated_code(finding))
+        finding->remedy = name_generated_code;
     if (finding->remedy == NULL)
         finding->remedy = remedy_of(model, finding, object, elsewhere);
     if (finding->reason == NULL)

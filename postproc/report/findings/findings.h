@@ -31,6 +31,7 @@ struct finding {
     const char *objects[FINDING_OBJECTS_MAX]; /* names */
     const char *object_kind;                  /* of the first; NULL: not known */
     double object_bytes;                      /* of the first; 0: not known */
+    bool object_part;                         /* these are what is used of it, at most */
     const char *huge_places; /* that --try asks for huge pages at, for the first; NULL: none */
     size_t object_count;
     bool modelled;    /* from rates: the interval spans what machines differ in */

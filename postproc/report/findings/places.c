@@ -105,10 +105,9 @@ static void describe_object(const struct search *search, uint32_t object,
     /* Of a stack's size next to nothing is used. */
     if (strcmp(data->kind, "stack") == 0)
         return;
-    evidence->object_bytes = (double)data->size;
+    evidence->touched_bytes = data_object_in_use(search->model, data);
+    evidence->object_bytes = fmin((double)data->size, evidence->touched_bytes);
     evidence->blocks = (double)data->blocks;
-    evidence->touched_bytes =
-        fmin(data_object_extent(data), analysis_footprint(search->model->analysis));
 }
 
 static bool is_untracked(const struct search *search, const struct candidate *candidate)

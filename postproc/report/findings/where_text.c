@@ -159,7 +159,8 @@ static void append_objects(const struct finding *finding, char **text)
     if (finding->object_count != 1 || !(finding->object_bytes > 0))
         return;
     size = number_bytes(finding->object_bytes);
-    kind = format_string("(%s, %s)", finding->object_kind, size);
+    kind = format_string("(%s, %s%s%s)", finding->object_kind, finding->object_part ? "up to " : "",
+                         size, finding->object_part ? " in use" : "");
     append(text, " ", kind);
     free(kind);
     free(size);

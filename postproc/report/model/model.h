@@ -81,9 +81,13 @@ struct data_object {
 };
 
 typedef ARRAY(struct data_object) data_objects;
+struct model;
 
 /* Bytes of memory that the object takes, all its blocks together, at most; 0: not known. */
 double data_object_extent(const struct data_object *);
+
+/* The same, but no more than the run touched: of what is reserved at times little is used. */
+double data_object_in_use(const struct model *, const struct data_object *);
 
 /* A calling context as source frames, innermost first. */
 struct calling_context {

@@ -3,6 +3,7 @@
 #include "report/model/object_labels.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,12 @@ double data_object_extent(const struct data_object *object)
     if (object->peak_bytes > 0)
         return (double)object->peak_bytes;
     return object->bytes > object->size ? (double)object->bytes : (double)object->size;
+}
+
+double data_object_in_use(const struct model *model, const struct data_object *object)
+{
+    return fmin(data_object_extent(object), fmin(analysis_footprint(model->analysis),
+                                                 analysis_farthest_reuse(model->analysis)));
 }
 
 static uint32_t object_of_stack(struct labelling *labelling,
