@@ -95,6 +95,11 @@ bool fold_line(struct model *model, size_t rank, uint32_t line, struct estimate 
                 time, folded);
 }
 
+bool fold_structure(const struct model *model, const char *file)
+{
+    return !shows_all(model) && is_background_source(file);
+}
+
 /* Appends a part of the list, unless it counts nothing. */
 static void add_part(char **text, size_t count, const char *what, const char *option)
 {

@@ -19,6 +19,9 @@ bool fold_object(struct model *, size_t rank, uint32_t object, struct folded_row
 bool fold_line(struct model *, size_t rank, uint32_t line, struct estimate time,
                struct folded_rows *);
 
+/* Whether to leave out a structure that is declared in this file (NULL: not known). */
+bool fold_structure(const struct model *, const char *file);
+
 /* Of a row with few bursts: its share of the accesses may be next to nothing or more than twice as
  * much, and it is not known to take much of the CPU time. */
 bool row_says_nothing(struct estimate accesses, struct estimate time);

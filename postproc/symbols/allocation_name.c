@@ -192,12 +192,16 @@ static enum assignment_kind read_statement(struct allocation_namer *namer,
         return ASSIGNMENT_UNKNOWN;
     find_assignment(text, frame, callee, &assignment);
     kind = assignment.kind;
+    if (assignment.created != NULL)
+        out->type = symbol_module_structure(frame->module, frame->address, assignment.created);
     if (kind == ASSIGNMENT_NAMED) {
         if (is_verified(frame, &assignment)) {
             out->name = intern_table_string(namer->strings, assignment.name);
-            out->type = symbol_module_pointee(frame->module, frame->address, &frame->source,
-                                              assignment.declared, assignment.member,
-                                              subscripts_of(&assignment));
+            /* What was created is more than what a pointer to its base class tells. */
+            if (out->type.module == NULL)
+                out->type = symbol_module_pointee(frame->module, frame->address, &frame->source,
+                                                  assignment.declared, assignment.member,
+                                                  subscripts_of(&assignment));
         } else {
             kind = ASSIGNMENT_UNKNOWN;
         }

@@ -410,6 +410,48 @@ static bool find_position(const struct source_text *source, uint32_t line, const
     return calls < 2;
 }
 
+/* The class in new T, new a::T[n], new (where) T{...}; NULL: none, or with template arguments, as
+ * which debug information spells them otherwise. */
+static char *created_class(const struct statement *statement, size_t call)
+{
+    size_t i = call + 1;
+
+    if (statement_has_token(statement, i, "("))
+        i = statement_closing(statement, i) + 1;
+    while (i + 1 < statement->tokens.count && statement_token_is(statement, i + 1, "::"))
+        i += 2;
+    if (i >= statement->tokens.count || !statement_is_word(statement, i) ||
+        statement_has_token(statement, i + 1, "<"))
+        return NULL;
+    return statement_text(statement, i, i);
+}
+
+static bool is_new(const struct source_text *source, size_t at)
+{
+    static const char word[] = "new";
+    size_t end = at + sizeof(word) - 1;
+
+    return end < source->size && memcmp(source->code + at, word, end - at) == 0 &&
+           !statement_is_word_char(source->code[end]) &&
+           (at == 0 || !statement_is_word_char(source->code[at - 1]));
+}
+
+/* Compilers place `new T{...}` at its last brace, of which a statement's end cannot be told: the
+ * `new` that it closes, or the position itself. */
+static size_t start_of_braced_new(const struct source_text *source, size_t position)
+{
+    int depth = 0;
+
+    for (size_t i = position + 1; i-- > 0 && source->code[i] != ';';) {
+        depth += (source->code[i] == '}') - (source->code[i] == '{');
+        if (depth < 0 || (depth == 0 && i == position))
+            break;
+        if (depth == 0 && is_new(source, i))
+            return i;
+    }
+    return position;
+}
+
 void assignment_find(const struct source_text *source, uint32_t line, uint32_t column,
                      const char *callee, struct assignment *out)
 {
@@ -429,6 +471,8 @@ void assignment_find(const struct source_text *source, uint32_t line, uint32_t c
         position = position + column - 1 < end ? position + column - 1 : end;
     else if (!find_position(source, line, callee, &position))
         return;
+    if (strcmp(callee, "new") == 0)
+        position = start_of_braced_new(source, position);
     if (source->language == SOURCE_RUST && !is_growing_method(source, callee) &&
         assignment_find_rust(source, position, out))
         return;
@@ -437,6 +481,8 @@ void assignment_find(const struct source_text *source, uint32_t line, uint32_t c
     call = find_call(&statement, callee, position, column > 0);
     if (call == STATEMENT_NONE && calls_in(&statement, callee) == 0)
         call = find_macro(&statement);
+    if (call != STATEMENT_NONE && strcmp(callee, "new") == 0)
+        out->created = created_class(&statement, call);
     if (call != STATEMENT_NONE && is_growing_method(source, callee))
         take_object(&statement, call, out);
     else if (call != STATEMENT_NONE && strcmp(callee, "posix_memalign") == 0)
@@ -455,5 +501,6 @@ void assignment_free(struct assignment *assignment)
 {
     free(assignment->name);
     free(assignment->declared);
+    free(assignment->created);
     memset(assignment, 0, sizeof(*assignment));
 }

@@ -21,6 +21,7 @@ struct assignment {
     char *name;     /* as written, without blanks: m, p->field, rows[i], v */
     char *declared; /* the identifier to verify: m, field, rows, v */
     bool member;    /* declared comes after . or -> */
+    char *created;  /* the class in new T, without its scope; NULL: none, or a template's */
 };
 
 /*

@@ -89,6 +89,12 @@ struct type_reference dwarf_file_declared_type(struct dwarf_file *, uint64_t add
                                                const struct source_frame *, const char *name,
                                                bool member);
 
+/*
+ * The structure or class `name` (without its scope) of the compile unit of the address; no type
+ * when there are several of that name.
+ */
+struct type_reference dwarf_file_structure(struct dwarf_file *, uint64_t address, const char *name);
+
 /* Bytes; 0 unknown. */
 uint64_t dwarf_file_type_size(struct dwarf_file *, struct type_reference);
 

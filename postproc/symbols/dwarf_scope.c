@@ -185,6 +185,38 @@ static bool visit_for_unit_type(void *context, struct entry child, Dwarf_Half ta
     return search->member ? !search->several : search->found.offset == 0;
 }
 
+/* Structures of the unit, its namespaces, functions and other structures. */
+static bool visit_for_structure(void *context, struct entry child, Dwarf_Half tag)
+{
+    struct type_search *search = context;
+    struct entry imported = {0};
+
+    switch (tag) {
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+        if (!entry_flag(child, DW_AT_declaration) && is_named(search->file, child, search->name)) {
+            search->several |= search->found.offset != 0;
+            search->found = entry_reference(search->file, child);
+        }
+        break;
+    case DW_TAG_namespace:
+    case DW_TAG_subprogram:
+    case DW_TAG_lexical_block:
+        break;
+    case DW_TAG_imported_unit:
+        child = imported = entry_follow(search->file, child, DW_AT_import);
+        break;
+    default:
+        return true;
+    }
+    if (child.die != NULL && ++search->depth <= DEPTH_MAX) {
+        entry_children(child, visit_for_structure, search);
+        search->depth--;
+    }
+    entry_release(imported);
+    return !search->several;
+}
+
 static Dwarf_Off offset_of(struct entry entry)
 {
     Dwarf_Off offset = 0;
@@ -273,6 +305,22 @@ enum declared_as dwarf_file_declares(struct dwarf_file *file, uint64_t address,
     if (intern_table_find(unit->members, name, strlen(name)) != INTERN_TABLE_NONE)
         return DECLARED_MEMBER;
     return DECLARED_NOWHERE;
+}
+
+struct type_reference dwarf_file_structure(struct dwarf_file *file, uint64_t address,
+                                           const char *name)
+{
+    struct type_search search = {.file = file, .name = name};
+    struct unit *unit = unit_of_address(file, address);
+    struct entry die;
+
+    if (unit == NULL)
+        return search.found;
+    die = entry_at(file->debug, unit->die);
+    if (die.die != NULL)
+        entry_children(die, visit_for_structure, &search);
+    entry_release(die);
+    return search.several ? (struct type_reference){0} : search.found;
 }
 
 struct type_reference dwarf_file_declared_type(struct dwarf_file *file, uint64_t address,

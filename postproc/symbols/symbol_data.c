@@ -102,6 +102,21 @@ enum declared_as symbol_module_declares(struct symbol_module *module, uint64_t a
     return declared;
 }
 
+struct data_type symbol_module_structure(struct symbol_module *module, uint64_t address,
+                                         const char *name)
+{
+    struct data_type type = {0};
+
+    symbol_module_open(module);
+    if (module->dwarf == NULL)
+        return type;
+    crash_retry_reading(module->path);
+    type.reference = dwarf_file_structure(module->dwarf, address, name);
+    crash_retry_done();
+    type.module = type.reference.offset != 0 ? module : NULL;
+    return type;
+}
+
 struct data_type symbol_module_pointee(struct symbol_module *module, uint64_t address,
                                        const struct source_frame *frame, const char *name,
                                        bool member, unsigned subscripts)

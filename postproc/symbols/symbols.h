@@ -84,6 +84,10 @@ void symbol_module_variables(struct symbol_module *, const uint64_t *addresses, 
 enum declared_as symbol_module_declares(struct symbol_module *, uint64_t address,
                                         const struct source_frame *, const char *name);
 
+/* See dwarf_file_structure(). */
+struct data_type symbol_module_structure(struct symbol_module *, uint64_t address,
+                                         const char *name);
+
 /*
  * The type of the memory that the variable or member `name` points to, after so many subscripts:
  * see dwarf_file_declared_type() and dwarf_file_type_pointee().

@@ -85,6 +85,9 @@ assert member("Body", "(base Base)")["proposed_offset"] == 0 and types["Body"]["
 assert abs(member("Body", "flag")["accesses_share"] - 0.5) < 0.05, types["Body"]'
 check "elements of a vector" structs classes.rprof '
 assert types["struct Pair"]["objects"] == "pairs" and types["struct Pair"]["verdict"] == "good", types'
+check "nodes that new makes with braces" structs classes.rprof '
+assert types["struct Node"]["objects"] == "list", types
+assert abs(member("struct Node", "key")["accesses_share"] - 0.5) < 0.05, types["struct Node"]'
 
 record bare 10
 check "the module without debug information is named" structs bare.rprof '

@@ -131,6 +131,47 @@ static void test_statements_of_several_lines(void **state)
     }
 }
 
+/* Compilers give the column of the last brace. */
+static const struct example braces[] = {
+    {"Node *q = new Node{k, h, {}@};", "new", "q", NULL},
+    {"*p = new Node{k, new Node{@}, 2};", "new", NULL, NULL},
+    {"if (!n) {\n*p = new Node{\n  k,\n  {1, 2}\n@}; }", "new", "*p", "p"},
+    {"{ list = new a::Node{@}; return; }", "new", "list", NULL},
+};
+
+static void test_new_with_braces(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(braces) / sizeof(*braces); i++)
+        check_at(&braces[i], true);
+}
+
+static void test_the_class_that_new_creates(void **state)
+{
+    static const struct {
+        const char *source, *created;
+    } cases[] = {
+        {"Shape *s = new Circle(1, 2);", "Circle"},   {"keep(new shapes::Circle{1});", "Circle"},
+        {"s = new (std::nothrow) Circle;", "Circle"}, {"s = new Circle[n];", "Circle"},
+        {"s = new List<int>::Node;", NULL},           {"s = new List<int>(3);", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct source_text source;
+        struct assignment found;
+
+        source_text_from_memory(&source, cases[i].source, SOURCE_C);
+        assignment_find(&source, 1, 0, "new", &found);
+        if (cases[i].created == NULL)
+            assert_null(found.created);
+        else
+            assert_string_equal(found.created, cases[i].created);
+        assignment_free(&found);
+        source_text_free(&source);
+    }
+}
+
 static const struct example columns[] = {
     {"a = @malloc(1); b = malloc(2);", "malloc", "a", NULL},
     {"a = malloc(1); b = @malloc(2);", "malloc", "b", NULL},
@@ -363,6 +404,8 @@ int main(void)
         cmocka_unit_test(test_plain_assignments),
         cmocka_unit_test(test_statements_of_several_lines),
         cmocka_unit_test(test_a_column_tells_calls_of_one_line_apart),
+        cmocka_unit_test(test_new_with_braces),
+        cmocka_unit_test(test_the_class_that_new_creates),
         cmocka_unit_test(test_containers_are_named_by_their_object),
         cmocka_unit_test(test_doubt_gives_no_name),
         cmocka_unit_test(test_fortran_allocate),

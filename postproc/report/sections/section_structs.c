@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "document/folded_rows.h"
 #include "document/numbers.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
@@ -270,6 +271,8 @@ void section_structs(struct model *model, struct document *document)
     for (size_t i = 0; i < uses->types.count && i < 2 * model->options->top; i++) {
         if (uses->types.items[i].accesses < share_min * uses->accesses)
             break;
+        if (fold_structure(model, uses->types.items[i].members.file))
+            continue;
         shown[count].used = &uses->types.items[i];
         find_figures(model, &shown[count]);
         shown[count].advice = struct_advice_of(model, shown[count].used);

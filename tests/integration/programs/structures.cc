@@ -25,6 +25,12 @@ struct Pair {
     int key, value;
 };
 
+struct Node {
+    Node *next;
+    long key;
+    long unused[6];
+};
+
 int main(int argc, char **argv)
 {
     enum { BODIES = 4096 };
@@ -33,8 +39,13 @@ int main(int argc, char **argv)
     std::vector<Pair> pairs(BODIES);
     unsigned long random = 1;
     long sum = 0;
+    Node *list = nullptr;
 
-    for (long turn = 0; turn < turns; turn++)
+    for (long i = 0; i < BODIES / 4; i++)
+        list = new Node{list, i, {}};
+    for (long turn = 0; turn < turns; turn++) {
+        for (const Node *node = list; node != nullptr; node = node->next)
+            sum += node->key;
         for (int i = 0; i < BODIES; i++) {
             random = random * 6364136223846793005UL + 1442695040888963407UL;
             Body &body = bodies[(random >> 33) % BODIES];
@@ -43,6 +54,7 @@ int main(int argc, char **argv)
             Pair &pair = pairs[(random >> 40) % BODIES];
             sum += pair.key + pair.value++;
         }
+    }
     delete[] bodies;
     return sum == 1;
 }
