@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/findings/finding_text.h"
+#include "report/findings/nameless_code.h"
 
 enum { SCREEN = 24, LINES_BELOW = 6, SHOWN_MAX = 4 };
 
@@ -143,6 +144,8 @@ void findings_screen_put(struct model *model, const struct findings *findings,
                          const char *time_word, const char *conclusion, struct paragraph *screen)
 {
     const bool all = model->options->verbose;
+    const struct finding **told =
+        allocate_zeroed(findings->items.count + 1, sizeof(const struct finding *));
     size_t shown = 0, uncertain = 0;
     char *text;
 
@@ -156,12 +159,17 @@ void findings_screen_put(struct model *model, const struct findings *findings,
         say(model, findings, i, shown + 1, time_word, &one);
         if (all || has_room(screen, &one, shown)) {
             paragraph_append(screen, &one);
-            shown++;
+            told[shown++] = &findings->items.items[i];
         }
         paragraph_free(&one);
     }
     if (conclusion != NULL)
         paragraph_add_toned(screen, 0, 0, conclusion, TONE_TITLE);
+    text = nameless_code_text(model, told, shown);
+    if (text != NULL)
+        paragraph_add(screen, 0, 0, text);
+    free(text);
+    free(told);
     say_unseen_sharing(findings, screen);
     text = below_text(model, findings, shown, uncertain);
     paragraph_add(screen, 0, 0, text);
