@@ -84,6 +84,8 @@ static double used_of_line(const struct access_evidence *evidence)
  * order has to be known. */
 bool evidence_is_in_order(const struct access_evidence *evidence)
 {
+    if (evidence->loop_in_order)
+        return true;
     if (!(evidence->width > 0) || !(evidence->line_bytes > 0) || used_of_line(evidence) < dense)
         return false;
     if (evidence->line_order > 0)

@@ -50,6 +50,7 @@ struct access_evidence {
     double visits;       /* to lines that are not in the innermost cache, per access */
     double line_order;   /* new lines if they were four times as long, per new line: a quarter where
                             they follow each other, one where they are scattered; 0: not known */
+    bool loop_in_order;  /* all that its loop does with the object goes through it in order */
     double object_bytes; /* largest block, or the variable; 0: not known */
     double blocks;       /* allocated ones; 0: not known */
     double touched_bytes; /* by the run, in all; 0: not known */

@@ -10,6 +10,7 @@
 enum {
     PLACES_MIN = 8,
     INSTRUCTIONS_MAX = 64,
+    UNROLLED_MAX = 16,
     STRUCTURE_BYTES = 512, /* steps of as many are from row to row, more likely */
 };
 
@@ -71,10 +72,40 @@ static void note_place(struct layout *layout, const struct element_places *place
     layout->distances++;
 }
 
-/* Bytes of an element that any of the instructions uses. */
+/* Whether the element has such a place in every part of this size. */
+static bool is_in_every_part(const struct layout *layout, const struct used_place *used,
+                             uint64_t part)
+{
+    uint64_t place = (used->first + part) % layout->divisor;
+
+    for (size_t i = 0; i < layout->count; i++)
+        if (layout->used[i].first % layout->divisor == place &&
+            layout->used[i].width == used->width)
+            return true;
+    return false;
+}
+
+/* A turn of an unrolled loop goes over several elements, at the same places of each. */
+static uint64_t unrolled_bytes(const struct layout *layout)
+{
+    for (uint64_t turns = UNROLLED_MAX; turns > 1; turns--) {
+        bool same = layout->divisor % turns == 0;
+
+        for (size_t i = 0; i < layout->count && same; i++)
+            same = is_in_every_part(layout, &layout->used[i], layout->divisor / turns);
+        if (same)
+            return layout->divisor / turns;
+    }
+    return layout->divisor;
+}
+
+/* Bytes of an element that any of the instructions uses; all, if there are too many to note. */
 static uint64_t used_bytes(const struct layout *layout)
 {
     uint64_t used = 0;
+
+    if (layout->count == INSTRUCTIONS_MAX)
+        return layout->divisor;
 
     for (size_t i = 0; i < layout->count; i++) {
         uint64_t place = layout->used[i].first % layout->divisor;
@@ -155,6 +186,7 @@ void layout_of_accesses(const struct element_places *places, uint32_t run,
     evidence->element_bytes = evidence->element_used = 0;
     if ((!add_steps(&layout, evidence) && layout.distances < PLACES_MIN) || layout.divisor == 0)
         return;
+    layout.divisor = unrolled_bytes(&layout);
     evidence->element_bytes = layout.divisor;
     evidence->element_used = used_bytes(&layout);
 }

@@ -9,6 +9,7 @@
 #include "report/findings/curve_evidence.h"
 #include "report/findings/layout.h"
 #include "report/findings/line_order.h"
+#include "report/findings/loop_accesses.h"
 #include "report/findings/modelled_pace.h"
 #include "report/findings/places_internal.h"
 #include "report/findings/timed_evidence.h"
@@ -189,6 +190,25 @@ static void describe_indexes(const struct search *search, uint32_t group,
     evidence->index_line = code_line_text(model, &model->lines.items[source.line]);
 }
 
+/* A copy of many vectors per turn looks like steps to each of its instructions. */
+static bool loop_is_in_order(struct search *search, struct subset group, struct subset loop)
+{
+    struct model *model = search->model;
+    double visits, width = 0, accesses = 0;
+
+    if (loop.member_count == group.member_count)
+        return false;
+    for (size_t k = 0; k < loop.member_count; k++) {
+        double weight = analysis_probe_object_weight(model->analysis, loop.members[k]);
+
+        width += weight * analysis_probe(model->analysis, loop.members[k], NULL)->width;
+        accesses += weight;
+    }
+    analysis_miss_ratios_of(model->analysis, &loop, 1, search->sizes, 1, &visits);
+    return accesses > 0 &&
+           places_look_in_order(search, line_order_of(model, loop), width / accesses, visits);
+}
+
 /* points: room for MODEL_SIZES_MAX, for judge(). */
 static void examine(struct search *search, uint32_t group, struct access_place *place,
                     struct curve_point *points, struct estimate *cost)
@@ -196,8 +216,10 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     struct model *model = search->model;
     const struct candidate *candidate = &search->candidates.items[group];
     struct access_evidence *evidence = &place->evidence;
+    struct subset own = grouping_subset(&search->all, group), loop = {0};
     struct element_places *places;
     struct address_order *order;
+    uint32_t *members = NULL;
 
     *place = (struct access_place){.line = candidate->line,
                                    .object = object_of(search, group),
@@ -211,6 +233,11 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     evidence->line_order = candidate->line_order;
     describe_object(search, place->object, evidence);
     curve_evidence(model, search->costs, points, evidence);
+    if (!model->exact) {
+        loop = loop_accesses_of(model, own, &members);
+        evidence->loop_in_order =
+            !evidence_is_in_order(evidence) && loop_is_in_order(search, own, loop);
+    }
     evidence->timed = timed_evidence_of(model, grouping_subset(&search->all, group));
     *cost = access_place_cost(
         model, search->costs, points,
@@ -224,9 +251,10 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     order = address_order_of(model, grouping_subset(&search->all, group));
     address_order_evidence(order, ANALYSIS_AS_OBSERVED, evidence);
     address_order_free(order);
-    places = element_places_of(model, grouping_subset(&search->all, group));
+    places = element_places_of(model, loop);
     layout_of_accesses(places, ANALYSIS_AS_OBSERVED, evidence);
     element_places_free(places);
+    free(members);
     describe_indexes(search, group, place);
     places_find_reuses(search, group, place);
     evidence->passed_elsewhere = candidate->pass != GROUP_NONE;

@@ -6,6 +6,7 @@
 
 #include "report/findings/curve_evidence.h"
 #include "report/findings/line_order.h"
+#include "report/findings/loop_accesses.h"
 #include "report/findings/modelled_pace.h"
 #include "report/findings/places_internal.h"
 #include "report/findings/resampled.h"
@@ -20,7 +21,9 @@ static void judge(struct search *search, uint32_t group, const struct curve_poin
     struct access_evidence *resampled = allocate_zeroed(count + 1, sizeof(*resampled));
     late_use_list late = {0};
     bool *elsewhere;
-    struct resampled_place of = {grouping_subset(&search->all, group), points, &late, NULL};
+    struct resampled_place of = {
+        .all = grouping_subset(&search->all, group), .points = points, .late = &late};
+    uint32_t *members;
 
     late_uses_of(model, &search->late, group, &late);
     elsewhere = allocate_zeroed(late.count + 1, sizeof(*elsewhere));
@@ -30,8 +33,10 @@ static void judge(struct search *search, uint32_t group, const struct curve_poin
         elsewhere[i] = places_is_elsewhere(search, group, &line);
     }
     of.elsewhere = elsewhere;
+    of.loop = loop_accesses_of(model, of.all, &members);
     resample_evidence(model, search->costs, &of, &place->evidence, resampled);
     place->verdict = verdict_of(&place->evidence, resampled, count);
+    free(members);
     free(elsewhere);
     free(late.items);
     free(resampled);

@@ -102,7 +102,7 @@ void resample_evidence(struct model *model, const struct access_costs *costs,
     size_t n = model->size_count;
     double *ratios = allocate_zeroed(count * n + 1, sizeof(*ratios));
     late_use_list scratch = {0};
-    struct element_places *places = element_places_of(model, place->all);
+    struct element_places *places = element_places_of(model, place->loop);
     struct address_order *order = address_order_of(model, place->all);
 
     own->independent_bursts = independent_bursts(model, place->all);

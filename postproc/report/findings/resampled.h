@@ -9,6 +9,7 @@
 
 struct resampled_place {
     struct subset all;                /* the place's accesses */
+    struct subset loop;               /* loop_accesses_of() them */
     const struct curve_point *points; /* their curve at the model's sizes */
     const late_use_list *late;        /* of the place */
     const bool *elsewhere;            /* of each late use: it is in another loop */
