@@ -157,6 +157,7 @@ static void take_place(struct model *model, struct findings *findings,
         finding->evidence = place->evidence;
         finding->verdict = place->verdict;
         finding->elsewhere = place->reused_at;
+        finding->caller = place->caller;
         finding->bursts = model->exact ? 0 : place->evidence.bursts;
         finding->time = place->evidence.time;
     } else {

@@ -38,6 +38,7 @@ struct finding {
     bool waits_known; /* `time` is what loops wait, not what transfers take by their number */
     size_t bursts;    /* that it rests on; 0: exact */
     struct access_evidence evidence;
+    struct code_line caller;    /* of lines[0], in a system library; function NULL: not so */
     struct code_line elsewhere; /* function NULL: none */
     const char *reason, *remedy, *check;
 };

@@ -6,9 +6,8 @@
 
 #include "report/findings/burst_time.h"
 #include "report/findings/finding_text.h"
+#include "report/findings/library_caller.h"
 #include "report/model/last_uses.h"
-#include "report/model/resolver.h"
-#include "symbols/library_source.h"
 
 /* What a moment of the CPU time is put down to. */
 struct hot_place {
@@ -16,38 +15,19 @@ struct hot_place {
     bool with_callees;            /* of a library: what is called there counts, too */
 };
 
-/* A shared library that came with the system: its functions are no news to a reader, who cannot
- * change them. */
-static bool is_of_system(struct model *model, const char *module)
-{
-    struct symbols *symbols = resolver_symbols(model->resolver);
-
-    if (module == NULL || strstr(module, ".so") == NULL)
-        return false;
-    for (size_t i = 0; i < symbols_module_count(symbols); i++) {
-        struct symbol_module *known = symbols_module_number(symbols, i);
-
-        if (strcmp(symbol_module_name(known), module) == 0)
-            return is_system_file(symbol_module_path(known));
-    }
-    return false;
-}
-
 /* The program's function that is innermost, and what it calls in a library of the system; of a
  * library alone the function that is called from elsewhere. */
 static struct hot_place place_of(struct model *model, const struct moment *moment,
                                  const struct calling_context *context)
 {
     struct hot_place place = {.line = moment->line};
-    size_t own = 0;
+    size_t own;
 
-    if (!is_of_system(model, moment->line.module))
+    if (!is_system_library(model, moment->line.module))
         return place;
-    while (own < context->count && (is_of_system(model, context->frames[own].module) ||
-                                    is_library_source(context->frames[own].file)))
-        own++;
+    own = innermost_own_frame(model, context);
     for (size_t i = 0; i < own; i++)
-        if (is_of_system(model, context->frames[i].module) &&
+        if (is_system_library(model, context->frames[i].module) &&
             (own < context->count || context->frames[i].module == context->frames[0].module))
             place.entry = context->frames[i];
     place.with_callees = place.entry.function != NULL;
@@ -61,16 +41,49 @@ static struct hot_place place_of(struct model *model, const struct moment *momen
     return place;
 }
 
+/* Of the moments that are labelled so, the line of source with most time; of a function it is one
+ * of many. lines: by moment. */
+static struct code_line hottest_line(const moment_list *moments, const struct code_line *lines,
+                                     const uint32_t *labels, uint32_t label)
+{
+    struct intern_table *keys = intern_table_create();
+    uint32_t *by_line = allocate_zeroed(moments->count, sizeof(*by_line));
+    struct code_line hottest = {.function = NULL};
+    struct estimate *shares;
+    double most = -1;
+
+    for (size_t i = 0; i < moments->count; i++) {
+        struct {
+            const char *file;
+            uint64_t line;
+        } key = {lines[i].file, lines[i].line};
+
+        by_line[i] = labels[i] == label ? intern_table_insert(keys, &key, sizeof(key)) : GROUP_NONE;
+    }
+    shares = burst_time_of_moments(moments, by_line, intern_table_count(keys));
+    for (size_t i = 0; i < moments->count; i++)
+        if (by_line[i] != GROUP_NONE && shares[by_line[i]].value > most) {
+            most = shares[by_line[i]].value;
+            hottest = lines[i];
+        }
+    free(shares);
+    free(by_line);
+    intern_table_free(keys);
+    return hottest;
+}
+
 void hot_code_find(struct model *model, struct findings *findings)
 {
     moment_list moments = {0};
     struct intern_table *keys = intern_table_create();
     ARRAY(struct hot_place) places = {0};
+    struct code_line *lines;
     struct estimate *shares;
-    uint32_t *labels;
+    uint32_t *labels, hot = GROUP_NONE;
 
     burst_time_moments(model, &moments);
     labels = allocate_zeroed(moments.count, sizeof(*labels));
+    lines = allocate_zeroed(moments.count, sizeof(*lines));
     for (size_t i = 0; i < moments.count; i++) {
         const struct moment *moment = &moments.items[i];
         struct calling_context context;
@@ -84,6 +97,7 @@ void hot_code_find(struct model *model, struct findings *findings)
                                         moment->burst->monotonic_ns);
         place = place_of(model, moment, &context);
         free(context.frames);
+        lines[i] = place.line;
         key[0] = place.line.function;
         key[1] = place.entry.function;
         labels[i] = intern_table_insert(keys, key, sizeof(key));
@@ -91,14 +105,17 @@ void hot_code_find(struct model *model, struct findings *findings)
             ARRAY_PUSH(&places, place);
     }
     shares = burst_time_of_moments(&moments, labels, places.count);
-    for (size_t i = 0; i < places.count; i++)
+    for (uint32_t i = 0; i < places.count; i++)
         if (shares[i].value > findings->hot_time.value) {
+            hot = i;
             findings->hot_time = shares[i];
-            findings->hot = places.items[i].line;
             findings->hot_entry = places.items[i].entry;
             findings->hot_with_callees = places.items[i].with_callees;
         }
+    if (hot != GROUP_NONE)
+        findings->hot = hottest_line(&moments, lines, labels, hot);
     free(shares);
+    free(lines);
     free(labels);
     free(places.items);
     free(moments.items);

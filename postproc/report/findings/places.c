@@ -8,6 +8,7 @@
 #include "report/findings/burst_time.h"
 #include "report/findings/curve_evidence.h"
 #include "report/findings/layout.h"
+#include "report/findings/library_caller.h"
 #include "report/findings/line_order.h"
 #include "report/findings/loop_accesses.h"
 #include "report/findings/modelled_pace.h"
@@ -248,6 +249,7 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     evidence->small_blocks = candidate->small_sum > 0.5 * candidate->accesses;
     if (model->exact)
         return;
+    place->caller = library_caller_of(model, own);
     order = address_order_of(model, grouping_subset(&search->all, group));
     address_order_evidence(order, ANALYSIS_AS_OBSERVED, evidence);
     address_order_free(order);

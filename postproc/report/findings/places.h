@@ -21,6 +21,7 @@ struct access_place {
     bool growing; /* in containers that grow */
     struct access_evidence evidence;
     struct verdict verdict;     /* of those that may be worth a finding */
+    struct code_line caller;    /* of a system library's code; function NULL: of other code */
     struct code_line reused_at; /* most late reuses; function NULL: not known */
 };
 

@@ -150,6 +150,17 @@ static void append_function(struct model *model, const struct named_lines *named
         append_name(text, " in ", line->function);
 }
 
+/* "a.c:15 in f, which calls memcpy": where a reader can change something. */
+static void append_caller(struct model *model, const struct finding *finding, char **text)
+{
+    const struct code_line *caller = &finding->caller;
+
+    append_name(text, "", code_line_text(model, caller));
+    if (caller->file != NULL)
+        append_name(text, " in ", caller->function);
+    append_name(text, ", which calls ", finding->lines[0].function);
+}
+
 static void append_objects(const struct finding *finding, char **text)
 {
     char *size, *kind;
@@ -172,7 +183,9 @@ char *finding_where_text(struct model *model, const struct finding *finding)
     bool either = finding->either && finding->pattern != PATTERN_PASSES && named.count == 2;
     char *text = copy_string(named.count == 0 ? "somewhere in the program" : "");
 
-    for (size_t i = 0; i < named.count; i += run_of(&named, i))
+    if (finding->caller.function != NULL)
+        append_caller(model, finding, &text);
+    for (size_t i = 0; i < named.count && finding->caller.function == NULL; i += run_of(&named, i))
         append_function(model, &named, i, run_of(&named, i), either, &text);
     if (finding->spread > 0) {
         char *others = format_string("%zu other place%s of little weight each", finding->spread,
