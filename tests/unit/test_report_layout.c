@@ -14,7 +14,7 @@
 #include "support/test_seed.h"
 
 /* As layout.h has it: so many distances tell an element, and steps as long as that none. */
-enum { DISTANCES_MIN = 8, STEP_MAX = 512 };
+enum { DISTANCES_MIN = 8, STEP_MAX = 512, UNROLLED_MAX = 16 };
 
 enum { PROBES_MAX = 400, BURSTS_MAX = 40, INSTRUCTIONS = 12, ELEMENT_MAX = 200, REPEATED = 1 };
 
@@ -105,6 +105,21 @@ static bool divides_all(uint32_t number, uint64_t size, double step)
     return true;
 }
 
+/* Takes a part of the element, if all of it is like that part: loops that are unrolled. */
+static void take_one_turn(const uint8_t *used, uint64_t *element)
+{
+    for (uint64_t turns = UNROLLED_MAX; turns > 1; turns--) {
+        bool same = *element % turns == 0;
+
+        for (uint64_t offset = 0; offset < *element && same; offset++)
+            same = used[offset] == used[(offset + *element / turns) % *element];
+        if (same) {
+            *element /= turns;
+            return;
+        }
+    }
+}
+
 static struct access_evidence expected_in(uint32_t number, double step)
 {
     struct access_evidence expected = {.element_bytes = 0};
@@ -130,6 +145,7 @@ static struct access_evidence expected_in(uint32_t number, double step)
     for (size_t i = run.count; i-- > 0;)
         if (counts(number, i) && first_of(number, i) == i)
             used[run.probes[i].place % expected.element_bytes] = run.probes[i].width;
+    take_one_turn(used, &expected.element_bytes);
     for (uint64_t offset = 0; offset < expected.element_bytes; offset++)
         expected.element_used += used[offset];
     return expected;
@@ -179,6 +195,30 @@ static void layouts_are_those_of_brute_force(void **state)
         check(REPEATED, 0);
         check(ANALYSIS_AS_OBSERVED, 1 + random_below(&random, 2 * STEP_MAX));
     }
+}
+
+/* Two turns of a loop over structures of 160 bytes, of which it uses 8 at 24; a copy by four
+ * vectors of 64 bytes. */
+static void turns_of_an_unrolled_loop_are_told_from_a_structure(void **state)
+{
+    struct access_evidence evidence;
+
+    (void)state;
+    start_run();
+    for (uint64_t i = 0; i < 12; i++) {
+        add_probe((uint32_t)i, 1, 24 + 320 * i, 8);
+        add_probe((uint32_t)i, 2, 184 + 320 * i, 8);
+    }
+    evidence = layout_in(ANALYSIS_AS_OBSERVED, 320);
+    assert_int_equal(evidence.element_bytes, 160);
+    assert_int_equal(evidence.element_used, 8);
+    start_run();
+    for (uint64_t i = 0; i < 12; i++)
+        for (uint64_t vector = 0; vector < 4; vector++)
+            add_probe((uint32_t)i, vector, 64 * vector + 256 * i, 64);
+    evidence = layout_in(ANALYSIS_AS_OBSERVED, 256);
+    assert_int_equal(evidence.element_bytes, 64);
+    assert_int_equal(evidence.element_used, 64);
 }
 
 /* Members at 0 and 16 of structures of 48 bytes, and one that two instructions use. */
@@ -232,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_are_those_of_brute_force),
         cmocka_unit_test(members_of_a_structure_are_found),
+        cmocka_unit_test(turns_of_an_unrolled_loop_are_told_from_a_structure),
         cmocka_unit_test(few_places_tell_nothing),
         cmocka_unit_test(short_even_steps_tell_by_themselves),
     };

@@ -118,6 +118,13 @@ static bool steps_line_by_line(const struct access_evidence *evidence)
            evidence->stride_bytes <= evidence->line_bytes;
 }
 
+/* Most steps lead to a line that is still there from the last time, until most of it is used: the
+ * loop goes across a block that the innermost cache holds. */
+static bool stays_in_a_block(const struct access_evidence *evidence)
+{
+    return evidence->visits < explains * evidence->far_steps && used_of_line(evidence) >= dense;
+}
+
 static bool goes_from_node_to_node(const struct access_evidence *evidence)
 {
     return evidence->chased >= explains;
@@ -232,7 +239,7 @@ enum pattern pattern_of(const struct access_evidence *evidence)
         return pattern_of_whole_lines(evidence);
     if (evidence_steps_evenly(evidence) ||
         (evidence_comes_back_evenly(evidence) && !steps_unevenly(evidence)))
-        return PATTERN_ACROSS_LINES;
+        return stays_in_a_block(evidence) ? pattern_of_whole_lines(evidence) : PATTERN_ACROSS_LINES;
     if (evidence_extent(evidence) < EVIDENCE_FITS * evidence->level_bytes)
         return PATTERN_NONE;
     return evidence->indexed && evidence->computed < EVIDENCE_COMPUTED ? PATTERN_INDEXED

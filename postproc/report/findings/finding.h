@@ -75,6 +75,7 @@ struct access_evidence {
     bool indexed; /* its addresses are made of numbers that are read from another object */
     /* Of these, if indexed: the object and the line that reads it. The model's; NULL: not known. */
     const char *index_object, *index_line;
+    bool index_counts;       /* each is increased when it was used: elements are put into buckets */
     double late_spread;      /* upper over lower quartile of the times to late reuses; 0: too few */
     size_t late_reuses;      /* seen by watches */
     double reused_elsewhere; /* part of them that happens in another loop */

@@ -265,6 +265,11 @@ static const char name_generated_code[] =
     "have the functions named, and run again: this code was generated at run time. Maps of names "
     "in /tmp/perf-PID.map are read (node --perf-basic-prof, java -XX:+DumpPerfMapAtExit)";
 
+static const char read_without_lock[] =
+    "readers write to a reader-writer lock as well. Let them read without one (an atomic pointer "
+    "to data that is replaced as a whole, a sequence lock, RCU), or give each thread a lock of its "
+    "own, of which writers take all; hold it for less";
+
 static void complete(struct model *model, struct finding *finding)
 {
     const char *object = object_of_remedy(finding);
@@ -288,6 +293,8 @@ static void complete(struct model *model, struct finding *finding)
     finding->gain = (struct estimate){finding->time.value * saving.value,
                                       finding->time.lo * saving.lo, finding->time.hi * saving.hi};
     finding->check = check_of(finding->pattern);
+    if (finding->remedy == NULL && finding->reads_under_lock)
+        finding->remedy = read_without_lock;
     if (finding->remedy == NULL && is_unnamed_generated_code(finding))
         finding->remedy = name_generated_code;
     if (finding->remedy == NULL)

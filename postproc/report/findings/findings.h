@@ -34,9 +34,10 @@ struct finding {
     bool object_part;                         /* these are what is used of it, at most */
     const char *huge_places; /* that --try asks for huge pages at, for the first; NULL: none */
     size_t object_count;
-    bool modelled;    /* from rates: the interval spans what machines differ in */
-    bool waits_known; /* `time` is what loops wait, not what transfers take by their number */
-    size_t bursts;    /* that it rests on; 0: exact */
+    bool reads_under_lock; /* most of its locks are reader-writer locks, taken to read */
+    bool modelled;         /* from rates: the interval spans what machines differ in */
+    bool waits_known;      /* `time` is what loops wait, not what transfers take by their number */
+    size_t bursts;         /* that it rests on; 0: exact */
     struct access_evidence evidence;
     struct code_line caller;    /* of lines[0], in a system library; function NULL: not so */
     struct code_line elsewhere; /* function NULL: none */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/findings/finding_text.h"
+#include "report/findings/hot_code.h"
 #include "report/findings/nameless_code.h"
 
 enum { SCREEN = 24, LINES_BELOW = 6, SHOWN_MAX = 4 };
@@ -21,15 +22,19 @@ static enum tone tone_of(const struct finding *finding)
 }
 
 /* What is hardly known is where to look, and not what to change. */
-static void say_candidate(struct model *model, const struct finding *finding, const char *time_word,
+static void say_candidate(struct model *model, const struct findings *findings,
+                          const struct finding *finding, const char *time_word,
                           struct paragraph *screen)
 {
     char *title = finding_candidate_text(finding, time_word);
     char *where = finding_where_text(model, finding);
-    char *text = format_string("%s At %s.", title, where);
+    /* What takes most time may be something else. */
+    char *hot = hot_code_text(model, findings);
+    char *text = format_string("%s At %s.%s", title, where, hot);
 
     paragraph_add_toned(screen, 0, 0, text, TONE_OPEN);
     free(text);
+    free(hot);
     free(where);
     free(title);
 }
@@ -137,7 +142,7 @@ static void say(struct model *model, const struct findings *findings, size_t i, 
     if (i > 0 || finding_is_advised(finding, true))
         say_finding(model, finding, number, finding_is_advised(finding, i == 0), time_word, one);
     else
-        say_candidate(model, finding, time_word, one);
+        say_candidate(model, findings, finding, time_word, one);
 }
 
 void findings_screen_put(struct model *model, const struct findings *findings,

@@ -95,9 +95,34 @@ static const struct index_source *source_of(const struct loading_code *code, siz
     return number != INTERN_TABLE_NONE ? &code->heaviest.items[number].source : NULL;
 }
 
-static bool is_on_a_stack(const struct model *model, uint32_t object)
+/* No array of indexes: variables on a stack, and one that is no larger than a line, such as the
+ * state of a generator of random numbers. */
+static bool is_variable(const struct model *model, uint32_t object)
 {
-    return strcmp(model->objects.items[object].kind, "stack") == 0;
+    const struct data_object *data = &model->objects.items[object];
+
+    return strcmp(data->kind, "stack") == 0 ||
+           (data->size > 0 && data->size <= analysis_line_size(model->analysis) &&
+            data->blocks <= 1);
+}
+
+/* Part of the accesses of a line of source to an object that store. */
+static const double read_and_increased = 0.25;
+
+bool index_source_is_written(const struct model *model, struct index_source source)
+{
+    double all = 0, stores = 0;
+
+    for (size_t i = 0; i < model->observations; i++) {
+        double weight;
+
+        if (model->by_line.labels[i] != source.line || model->by_object.labels[i] != source.object)
+            continue;
+        weight = analysis_probe_weight(model->analysis, i);
+        all += weight;
+        stores += analysis_probe(model->analysis, i, NULL)->kind == ACCESS_STORE ? weight : 0;
+    }
+    return stores > read_and_increased * all;
 }
 
 /* The heaviest source; of its object's lines that with most weight. part: of `all`, its object's.
@@ -149,5 +174,5 @@ bool index_source_of(const struct model *model, const struct loading_code *code,
     }
     *source = heaviest_of(&sources, all, &part);
     free(sources.items);
-    return part >= explains && source->object != object && !is_on_a_stack(model, source->object);
+    return part >= explains && source->object != object && !is_variable(model, source->object);
 }

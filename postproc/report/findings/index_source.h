@@ -31,4 +31,8 @@ void loading_code_free(struct loading_code *);
 bool index_source_of(const struct model *, const struct loading_code *, struct subset,
                      uint32_t object, struct index_source *);
 
+/* Whether that line writes the indexes as well: counters, which tell where the next element of a
+ * bucket goes. */
+bool index_source_is_written(const struct model *, struct index_source);
+
 #endif

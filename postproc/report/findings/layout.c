@@ -72,17 +72,14 @@ static void note_place(struct layout *layout, const struct element_places *place
     layout->distances++;
 }
 
-/* Whether the element has such a place in every part of this size. */
-static bool is_in_every_part(const struct layout *layout, const struct used_place *used,
-                             uint64_t part)
+/* Bytes that are used at a place of the element; 0: it is not. Of several instructions the first
+ * one's count. */
+static unsigned width_at(const struct layout *layout, uint64_t place)
 {
-    uint64_t place = (used->first + part) % layout->divisor;
-
     for (size_t i = 0; i < layout->count; i++)
-        if (layout->used[i].first % layout->divisor == place &&
-            layout->used[i].width == used->width)
-            return true;
-    return false;
+        if (layout->used[i].first % layout->divisor == place)
+            return layout->used[i].width;
+    return 0;
 }
 
 /* A turn of an unrolled loop goes over several elements, at the same places of each. */
@@ -91,8 +88,12 @@ static uint64_t unrolled_bytes(const struct layout *layout)
     for (uint64_t turns = UNROLLED_MAX; turns > 1; turns--) {
         bool same = layout->divisor % turns == 0;
 
-        for (size_t i = 0; i < layout->count && same; i++)
-            same = is_in_every_part(layout, &layout->used[i], layout->divisor / turns);
+        for (size_t i = 0; i < layout->count && same; i++) {
+            uint64_t place = layout->used[i].first % layout->divisor;
+            uint64_t next = (place + layout->divisor / turns) % layout->divisor;
+
+            same = width_at(layout, place) == width_at(layout, next);
+        }
         if (same)
             return layout->divisor / turns;
     }

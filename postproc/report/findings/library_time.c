@@ -19,8 +19,9 @@ enum kind { KIND_ALLOCATOR, KIND_GROWTH, KIND_LOCKS, KIND_WAITING, KINDS };
 /* Moments of one kind, by the line of the program below which they happen. */
 struct callers {
     ARRAY(struct code_line) lines;
-    uint32_t *labels; /* of each moment, in all; GROUP_NONE */
-    uint32_t *any;    /* of each moment: 0, or GROUP_NONE */
+    uint32_t *labels;         /* of each moment, in all; GROUP_NONE */
+    uint32_t *any;            /* of each moment: 0, or GROUP_NONE */
+    size_t shared, exclusive; /* moments in functions of reader-writer locks; of these, to write */
 };
 
 static enum kind kind_of_runtime(const struct code_line *frame)
@@ -87,6 +88,14 @@ static uint32_t number_of(struct callers *callers, const struct code_line *line)
     return (uint32_t)(callers->lines.count - 1);
 }
 
+static bool is_called(const struct calling_context *context, const char *part)
+{
+    for (size_t i = 0; i < context->count; i++)
+        if (strstr(context->frames[i].function, part) != NULL)
+            return true;
+    return false;
+}
+
 static void note_moment(struct callers callers[KINDS], size_t moment,
                         const struct calling_context *context)
 {
@@ -98,6 +107,8 @@ static void note_moment(struct callers callers[KINDS], size_t moment,
     if (kind == KINDS || caller == NULL)
         return;
     callers[kind].any[moment] = 0;
+    callers[kind].shared += is_called(context, "rwlock");
+    callers[kind].exclusive += is_called(context, "rwlock_wrlock");
     callers[kind].labels[moment] = number_of(&callers[kind], caller);
 }
 
@@ -186,6 +197,8 @@ static void add_finding(struct model *model, struct findings *findings, enum kin
     reason = format_string(reasons[kind], count, moments->count);
     finding.reason = intern_table_string(model->strings, reason);
     free(reason);
+    finding.reads_under_lock = kind == KIND_LOCKS && callers->shared > count / 2 &&
+                               callers->exclusive < callers->shared / 4;
     if (kind == KIND_LOCKS && count > 0)
         add_lock(model, &finding);
     if (finding.line_count > 0 && count >= EVIDENCE_BURSTS_MIN)

@@ -53,7 +53,8 @@ static char *unseen_text(const struct findings *findings, const char *time_word)
 {
     return format_string("Whether anything can be gained is not known: misses may take up to %.0f "
                          "%% of the %s, but reuses after a burst were not observed (%s). A "
-                         "longer run does not help; %s does.",
+                         "longer run helps little. What would count them: %s; then see "
+                         "reuse-report --blocking.",
                          ceil(100 * findings->memory.hi), time_word, findings->sight.cause,
                          findings->sight.way_out);
 }
@@ -86,9 +87,9 @@ char *nothing_found_text(struct model *model, const struct findings *findings,
     if (!(model->accesses.value > 0))
         return copy_string("No access was observed: there is nothing to say.");
     if (model->exact)
-        return format_string("%s, but none was timed: what misses are worth, a sampled run tells "
-                             "(reuse-run without -e exact). Where they are: --lines, --objects, "
-                             "--blocking.",
+        return format_string("%s, but none was timed: what misses are worth is not known from "
+                             "this profile alone. Where lines are used again too late, and what "
+                             "blocking would save: --blocking. Most misses: --lines, --objects.",
                              model->line_rate > 1
                                  ? "The accesses to a part of the lines were counted"
                                  : "Every access was counted");

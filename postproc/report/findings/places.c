@@ -187,7 +187,9 @@ static void describe_indexes(const struct search *search, uint32_t group,
     }
     if (!evidence->indexed || source.object == GROUP_NONE)
         return;
-    evidence->index_object = model->objects.items[source.object].name;
+    evidence->index_counts = index_source_is_written(model, source);
+    if (strcmp(model->objects.items[source.object].name, OBJECT_NAME_UNTRACKED) != 0)
+        evidence->index_object = model->objects.items[source.object].name;
     evidence->index_line = code_line_text(model, &model->lines.items[source.line]);
 }
 

@@ -57,6 +57,11 @@ static char *remedy_few_members(const struct access_evidence *evidence, const ch
 
 static char *remedy_indexed(const struct access_evidence *evidence, const char *object)
 {
+    if (evidence->index_counts)
+        return format_string("write to fewer places of %s in turn: fewer buckets per pass; or "
+                             "collect a cache line of elements for each bucket in a small buffer "
+                             "before they go there (software write combining)",
+                             object);
     if (evidence->index_object == NULL)
         return format_string("renumber or sort so that neighbouring turns use neighbouring "
                              "elements of %s (reverse Cuthill-McKee for meshes and sparse "
@@ -106,8 +111,8 @@ static char *remedy_linked(const struct access_evidence *evidence, const char *o
                              object);
     return format_string("keep the blocks of %s by value where the pointers to them are%s%s%s, in "
                          "the order in which they are visited, or what is used of them "
-                         "beside the pointers (a key, a hash); or prefetch, for the next "
-                         "pointers are known",
+                         "beside the pointers (a key, a hash); or, where an array has the next "
+                         "pointers, prefetch what they lead to",
                          object, evidence->index_object != NULL ? " (" : "",
                          evidence->index_object != NULL ? evidence->index_object : "",
                          evidence->index_object != NULL ? ")" : "");

@@ -191,7 +191,7 @@ char *finding_where_text(struct model *model, const struct finding *finding)
         char *others = format_string("%zu other place%s of little weight each", finding->spread,
                                      finding->spread == 1 ? "" : "s");
 
-        append(&text, " and ", others);
+        append(&text, finding->caller.function != NULL ? ", and " : " and ", others);
         free(others);
     }
     append_objects(finding, &text);
