@@ -162,7 +162,8 @@ static void append_steps(struct processor *processor)
     record->reserved = 0;
     record->count = address_steps_find(&processor->steps, processor->burst,
                                        processor->options->line_size, NULL, record->steps);
-    set_conflicts_count(&processor->sets, processor->burst, record->steps, record->count);
+    set_conflicts_count(&processor->sets, conflict_cache_of(0, 0, processor->options->line_size),
+                        processor->burst, record->steps, record->count);
     if (record->count > 0)
         append(processor, RECORD_STEPS, record,
                sizeof *record + record->count * sizeof *record->steps);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bursts/bursts.h"
 #include "bursts/cost_account.h"
 #include "bursts/thread.h"
 #include "host_caches.h"
@@ -138,6 +139,9 @@ static bool append(enum record_type type, const void *fixed, size_t size, const 
 static void append_cache(void *user, const struct record_cache *cache)
 {
     (void)user;
+    /* A replay has no machine: what is recorded for it does not hang on one, either. */
+    if (cache->level == 1 && tape_mode == TAPE_OFF)
+        bursts_describe_cache(cache);
     append(RECORD_CACHE, cache, sizeof *cache, NULL, 0);
 }
 

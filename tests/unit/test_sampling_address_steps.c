@@ -191,18 +191,21 @@ static void test_sources(void **state)
 /* ---- lines that crowd in a few sets ---- */
 
 static struct set_state sets;
+static struct conflict_cache cache;
 
 /* The same by searching back from each access: other lines since the last use of its line, in all
  * and in its set. */
 static void judge(const struct access *all, uint32_t n, uint64_t ip, uint32_t *judged,
                   uint32_t *crowded)
 {
+    uint32_t lines = (uint32_t)cache.sets * cache.ways;
+
     *judged = *crowded = 0;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t line = all[i].address / LINE, seen[CONFLICT_LINES];
+        uint64_t line = all[i].address / LINE, seen[CONFLICT_LINES_MAX];
         uint32_t k = i, others = 0, in_set = 0;
 
-        while (k > 0 && all[k - 1].address / LINE != line && others < CONFLICT_LINES) {
+        while (k > 0 && all[k - 1].address / LINE != line && others < lines) {
             uint64_t other = all[--k].address / LINE;
             bool known = false;
 
@@ -211,12 +214,12 @@ static void judge(const struct access *all, uint32_t n, uint64_t ip, uint32_t *j
             if (known)
                 continue;
             seen[others++] = other;
-            in_set += other % CONFLICT_SETS == line % CONFLICT_SETS;
+            in_set += other % cache.sets == line % cache.sets;
         }
-        if (k == 0 || others == CONFLICT_LINES || k - 1 >= BURST_PROBES || all[i].ip != ip)
+        if (k == 0 || others == lines || k - 1 >= BURST_PROBES || all[i].ip != ip)
             continue;
         ++*judged;
-        *crowded += in_set >= CONFLICT_WAYS;
+        *crowded += in_set >= cache.ways;
     }
 }
 
@@ -233,7 +236,7 @@ static void expect_judged(unsigned instructions)
     burst_feed(burst, accesses, n);
     burst_close(burst, &host);
     count = address_steps_find(&counter, burst, LINE, NULL, told);
-    set_conflicts_count(&sets, burst, told, count);
+    set_conflicts_count(&sets, cache, burst, told, count);
     assert_int_equal(count, instructions);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t judged, crowded;
@@ -250,6 +253,7 @@ static void expect_judged(unsigned instructions)
 static void test_crowded(void **state)
 {
     (void)state;
+    cache = conflict_cache_of(48 << 10, 12, LINE);
     for (uint64_t i = 0; i < BURST_ACCESSES; i++)
         touch(0x10, 0x100000 + 4096 * (i % 64) + 8 * (i / 64 % 8));
     expect_judged(1);
@@ -270,8 +274,11 @@ static void test_crowded_oracle(void **state)
 
     (void)state;
     random_seed(&draws, 5);
-    for (unsigned round = 0; round < 10; round++) {
+    for (unsigned round = 0; round < 20; round++) {
         uint64_t step = 256u << random_below(&draws, 7), rows = 4 + random_below(&draws, 60);
+
+        cache = (struct conflict_cache){.sets = (uint16_t)(32u << random_below(&draws, 3)),
+                                        .ways = (uint16_t)(1 + random_below(&draws, 8))};
 
         for (uint64_t i = 0; i < BURST_ACCESSES / 2; i++) {
             touch(0x10, 0x100000 + step * (i % rows));
@@ -281,14 +288,38 @@ static void test_crowded_oracle(void **state)
     }
 }
 
+/* 32 KiB of 8 ways, 48 KiB of 12, the A64FX's 64 KiB of 4 in lines of 256 bytes; what is not known,
+ * or no power of two. */
+static void test_first_caches(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        uint32_t ways, line_size;
+        struct conflict_cache expected;
+    } cases[] = {
+        {32 << 10, 8, 64, {64, 8}},  {48 << 10, 12, 64, {64, 12}}, {64 << 10, 4, 256, {64, 4}},
+        {64 << 10, 4, 64, {256, 4}}, {0, 0, 64, {64, 8}},          {48 << 10, 8, 64, {64, 8}},
+        {128 << 10, 8, 64, {64, 8}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct conflict_cache found =
+            conflict_cache_of(cases[i].bytes, cases[i].ways, cases[i].line_size);
+
+        assert_int_equal(found.sets, cases[i].expected.sets);
+        assert_int_equal(found.ways, cases[i].expected.ways);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns),        cmocka_unit_test(test_backwards),
-        cmocka_unit_test(test_lines),          cmocka_unit_test(test_order),
-        cmocka_unit_test(test_oracle),         cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_sources),        cmocka_unit_test(test_crowded),
-        cmocka_unit_test(test_crowded_oracle),
+        cmocka_unit_test(test_first_caches), cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_backwards),    cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_order),        cmocka_unit_test(test_oracle),
+        cmocka_unit_test(test_too_many),     cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_crowded),      cmocka_unit_test(test_crowded_oracle),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -217,8 +217,8 @@ static char *reason_of_steps(const struct access_evidence *evidence)
 static char *reason_of_sets(const struct access_evidence *evidence)
 {
     char *steps = steps_text(evidence);
-    char *text = format_string("%.2f of the accesses%s miss though a cache of 64 sets of 8 lines "
-                               "has room for what was used since",
+    char *text = format_string("%.2f of the accesses%s miss for want of ways in their sets, "
+                               "though the first cache has room for what was used since",
                                evidence->crowded, steps);
 
     free(steps);

@@ -22,8 +22,8 @@ struct traffic_level {
     double impact;         /* part of the time that serving them takes */
     double line_use;       /* bytes used of those fetched from outside it; an upper bound */
     double conflicts;      /* misses over those of a fully associative cache; 1: no conflicts */
-    /* Of the first level: the same by lines that crowd in sets within bursts (64 sets of 8 lines;
-     * sampling/set_conflicts.h); 1: none that matters. */
+    /* Of the first level: the same by lines that crowd in sets within bursts
+     * (sampling/set_conflicts.h); 1: none that matters. */
     double crowding;
     bool beyond; /* larger than what was watched */
     bool vague;  /* lines per access are: traffic_is_vague(), or beyond */

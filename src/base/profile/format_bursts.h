@@ -68,9 +68,10 @@ struct address_steps {
     uint32_t even;      /* of these, those as long as the step before */
     uint32_t traced;    /* accesses of which it is known what their address was made of */
     uint32_t loaded;    /* of these, of a loaded value */
-    /* Accesses to lines since whose last use no more others were used than a cache of 64 sets of 8
-       ways has room for; and those that it does not hold all the same. Counted where an
-       instruction goes by even steps of a multiple of 256 bytes, else 0. */
+    /* Accesses to lines since whose last use no more others were used than the first cache has room
+       for (record_cache of level 1; where that has none, 64 sets of 8 ways); and those that it does
+       not hold all the same. Counted where an instruction goes by even steps of a multiple of 256
+       bytes, else 0. */
     uint16_t judged, crowded;
 };
 
