@@ -47,6 +47,9 @@ LOOP(loop_of_moves, "cmp %rax, %rbx\n cmove %rdx, %rax");
 LOOP(loop_of_carries, "adc %rax, %rax");
 LOOP(loop_over_nodes, "mov (%rsi), %rsi");
 LOOP(loop_on_the_stack, "push %rax\n pop %rax\n inc %rax");
+LOOP(loop_of_atomic_increments, "lock incq (%rsi)");
+LOOP(loop_of_exchanges, "xchg %rax, (%rsi)");
+LOOP(loop_of_increments_and_products, "lock incq (%rsi)\n imul %rax, %rax\n imul %rax, %rax");
 LOOP(loop_of_calls, "call 2f\n jmp 3f\n2: ret\n3:");
 
 static void begin(void)
@@ -107,6 +110,15 @@ static void vectors(void **state)
     expect(loop_of_sums_from_memory, 4);
     expect(loop_of_logic, 1);
     expect(loop_of_roots, 14);
+}
+
+/* The word, and 20 cycles: one after the other, beside what needs no memory. */
+static void atomic_accesses(void **state)
+{
+    (void)state;
+    expect(loop_of_atomic_increments, 25);
+    expect(loop_of_exchanges, 24);
+    expect(loop_of_increments_and_products, 25);
 }
 
 /* Each node in a page of its own. */
@@ -178,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers),
         cmocka_unit_test(vectors),
+        cmocka_unit_test(atomic_accesses),
         cmocka_unit_test(memory),
         cmocka_unit_test(calls_and_returns_are_foreseen),
         cmocka_unit_test(loads_are_timed_unless_memory_must_not_be_touched),

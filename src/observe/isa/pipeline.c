@@ -227,7 +227,7 @@ static void load(struct pipeline_timeline *t, struct pipeline_operands operands,
 {
     uint32_t at;
 
-    at = later(start(t, operands.reads), stored) + PIPELINE_LOAD;
+    at = later(later(start(t, operands.reads), stored), t->locked) + PIPELINE_LOAD;
     if (state != LINE_HELD)
         *arrives = at + latency;
     end(t, operands.writes, later(at, *arrives));
@@ -236,7 +236,7 @@ static void load(struct pipeline_timeline *t, struct pipeline_operands operands,
 /* A word that was stored by the same name: its address is not waited for. */
 static void forward(struct pipeline_timeline *t, uint64_t writes, uint32_t at)
 {
-    end(t, writes, later(t->dispatch, at));
+    end(t, writes, later(later(t->dispatch, at), t->locked));
 }
 
 void pipeline_load(struct pipeline *p, struct pipeline_operands operands, uint64_t address,
@@ -294,6 +294,17 @@ void pipeline_store(struct pipeline *p, struct pipeline_operands operands, uint6
         occupy(&p->from[i], line_costs_of(p, i, state), state, p->pace.access);
         drain(&p->from[i], p->costs->store);
         store(&p->from[i], operands.reads, state, at, p->from[i].arrives[set]);
+    }
+}
+
+void pipeline_lock(struct pipeline *p, unsigned latency)
+{
+    for (unsigned i = 0; i < PIPELINE_SOURCES; i++) {
+        struct pipeline_timeline *t = &p->from[i];
+        uint32_t done = later(later(t->memory, t->locked), t->complete) + latency * PIPELINE_CYCLE;
+
+        t->locked = done;
+        end(t, 0, done);
     }
 }
 

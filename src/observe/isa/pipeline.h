@@ -105,6 +105,7 @@ struct pipeline_timeline {
     /* When what makes accesses, what makes stores, the way to memory, the divider, and what
      * foresees taken branches are free. */
     uint32_t memory, stores, lines, divider, fetch;
+    uint32_t locked; /* the last atomic access is complete, which later ones wait for */
     uint32_t filled, fills[PIPELINE_FILLS]; /* lines so far; when the last of them are there */
     uint32_t ready[PIPELINE_REGISTERS];     /* when each register is known */
     uint32_t window[PIPELINE_WINDOW];       /* when the instruction so many before was retired */
@@ -158,6 +159,10 @@ void pipeline_compute(struct pipeline *, struct pipeline_operands, unsigned late
  * for the same base register, displacement and width; 0: there is an index. */
 void pipeline_load(struct pipeline *, struct pipeline_operands, uint64_t address, uint32_t name);
 void pipeline_store(struct pipeline *, struct pipeline_operands, uint64_t address, uint32_t name);
+
+/* The access that the instruction under way has made is atomic: it takes so many cycles from when
+ * its operands and the accesses before are complete, and those that follow wait for it. */
+void pipeline_lock(struct pipeline *, unsigned latency);
 
 /* One of many accesses of one instruction, which wait for nothing. */
 void pipeline_touch(struct pipeline *, uint64_t address, unsigned width);

@@ -229,6 +229,14 @@ void x86_decode_unmodelled(struct emitter *e)
     }
 }
 
+/* Exchanges with memory are atomic without the prefix. */
+static bool is_atomic(const ZydisDecodedInstruction *instruction)
+{
+    return instruction->attributes & ZYDIS_ATTRIB_HAS_LOCK ||
+           (instruction->mnemonic == ZYDIS_MNEMONIC_XCHG &&
+            instruction->attributes & ZYDIS_ATTRIB_HAS_MODRM && instruction->raw.modrm.mod != 3);
+}
+
 static void decode_instruction(struct emitter *e)
 {
     if (e->instruction->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED)
@@ -237,6 +245,8 @@ static void decode_instruction(struct emitter *e)
              !x86_decode_exchange(e) && !x86_decode_bits(e) && !x86_decode_special(e) &&
              !x86_decode_vector(e) && !x86_decode_stub(e))
         x86_decode_unmodelled(e);
+    if (is_atomic(e->instruction) && !e->ended)
+        emit(e, OP_LOCK);
 }
 
 void x86_decode_block(struct block *block, uint64_t ip, const uint8_t *code, size_t available,

@@ -624,6 +624,8 @@ do_SCATTER:
     if (why != INTERPRETER_FULL)
         goto stop;
     NEXT;
+do_LOCK: /* one thread at a time is interpreted here: its accesses were made as others' are */
+    NEXT;
 do_STUB_MASKS: /* data */
     STOP(INTERPRETER_UNKNOWN);
 

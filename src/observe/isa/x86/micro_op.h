@@ -152,6 +152,7 @@ enum {
     X(GENERAL_TO_VECTOR, READS_S | WRITES_D) /* width 4 or 8; zeroes to 16 at least */ \
     X(ZERO_UPPER, BY_ITSELF)              /* vzeroupper; scale: vzeroall */ \
     X(STUB, BY_ITSELF)                    /* runs one instruction; see STUB_MASKS */ \
+    X(LOCK, BY_ITSELF)                    /* ends an atomic access; does nothing else */ \
     X(STUB_MASKS, BY_ITSELF)              /* data of the STUB before it, never executed */ \
     X(MASKED_LOAD, ADDRESSES | BY_ITSELF)  /* to the scratch area; see masked.h */ \
     X(MASKED_STORE, ADDRESSES | BY_ITSELF) \
