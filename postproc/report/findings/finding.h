@@ -53,6 +53,7 @@ struct access_evidence {
     bool loop_in_order;  /* all that its loop does with the object goes through it in order */
     double object_bytes; /* largest block, or the variable; 0: not known */
     double blocks;       /* allocated ones; 0: not known */
+    bool some_untracked; /* small blocks of the heap: there are more than these */
     double touched_bytes; /* by the run, in all; 0: not known */
     bool small_blocks;    /* of the heap, most of them not tracked one by one */
     double level_bytes;   /* the cache whose misses take most of its time */

@@ -63,18 +63,25 @@ static char *believed_text(const struct finding *finding)
     }
 }
 
-/* 1.5, or 12: how many times as long to run is no exact science. */
-static int decimals_of(double times)
+/* How much longer to run is no exact science, and beyond that no science at all. */
+static const double foreseen = 10;
+
+/* "about 3.1 times as long"; the caller frees it. */
+static char *times_text(double longer)
 {
-    return times < 10;
+    return longer < foreseen ? format_string("about %.1f times as long", longer)
+                             : copy_string("much longer, ten times or more,");
 }
 
 /* "; run about 3.1 times as long to be sure"; the caller frees it. */
 static char *longer_text(const struct finding *finding)
 {
-    return finding->longer > 1 ? format_string("; run about %.*f times as long to be sure",
-                                               decimals_of(finding->longer), finding->longer)
-                               : copy_string("");
+    char *times = times_text(finding->longer);
+    char *text =
+        finding->longer > 1 ? format_string("; run %s to be sure", times) : copy_string("");
+
+    free(times);
+    return text;
 }
 
 /* The caller frees it. */
@@ -108,10 +115,15 @@ static char *worth_text(const struct finding *finding, const char *what, const c
 
     if (finding->modelled)
         return modelled_text(finding, what, time_word);
-    if (finding->weight == FINDING_OPEN)
-        return format_string("%s: worth at most %.0f %% of the %s, and perhaps nothing: run about "
-                             "%.*f times as long to be sure.",
-                             what, most, time_word, decimals_of(finding->longer), finding->longer);
+    if (finding->weight == FINDING_OPEN) {
+        char *times = times_text(finding->longer);
+
+        text = format_string("%s: worth at most %.0f %% of the %s, and perhaps nothing: run %s "
+                             "to be sure.",
+                             what, most, time_word, times);
+        free(times);
+        return text;
+    }
     longer = longer_text(finding);
     if (may_be_nothing(finding)) {
         text =
@@ -130,11 +142,14 @@ static char *worth_text(const struct finding *finding, const char *what, const c
 char *finding_candidate_text(const struct finding *finding, const char *time_word)
 {
     const char *what = finding_pattern_text(finding->pattern);
+    char *times = times_text(finding->longer);
+    char *text = format_string(
+        "Too few samples to name a problem. The likeliest: %c%s, at most %.0f %% "
+        "of the %s and perhaps nothing. Run %s to be sure.",
+        tolower((unsigned char)*what), what + 1, ceil(100 * finding->time.hi), time_word, times);
 
-    return format_string("Too few samples to name a problem. The likeliest: %c%s, at most %.0f %% "
-                         "of the %s and perhaps nothing. Run about %.*f times as long to be sure.",
-                         tolower((unsigned char)*what), what + 1, ceil(100 * finding->time.hi),
-                         time_word, decimals_of(finding->longer), finding->longer);
+    free(times);
+    return text;
 }
 
 char *finding_title_text(const struct finding *finding, const char *time_word)

@@ -112,7 +112,8 @@ static char *below_text(const struct model *model, const struct findings *findin
                     ? format_string("%zu more with too few samples to tell (-v). ", uncertain)
                     : copy_string("");
     char *text = format_string("%s%sLatencies: %s. Shares of time are modelled, at 95 %%; what "
-                               "overlaps in time is not ranked.",
+                               "overlaps in time is not ranked, and instructions that a change "
+                               "spares come on top.",
                                more, few, costs);
 
     free(few);

@@ -110,6 +110,9 @@ static void describe_object(const struct search *search, uint32_t object,
     evidence->touched_bytes = data_object_in_use(search->model, data);
     evidence->object_bytes = fmin((double)data->size, evidence->touched_bytes);
     evidence->blocks = (double)data->blocks;
+    for (size_t i = 0; i < search->model->objects.count; i++)
+        evidence->some_untracked |=
+            strcmp(search->model->objects.items[i].name, OBJECT_NAME_UNTRACKED) == 0;
 }
 
 static bool is_untracked(const struct search *search, const struct candidate *candidate)
@@ -237,9 +240,14 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     describe_object(search, place->object, evidence);
     curve_evidence(model, search->costs, points, evidence);
     if (!model->exact) {
+        order = address_order_of(model, own);
+        address_order_evidence(order, ANALYSIS_AS_OBSERVED, evidence);
+        address_order_free(order);
         loop = loop_accesses_of(model, own, &members);
-        evidence->loop_in_order =
-            !evidence_is_in_order(evidence) && loop_is_in_order(search, own, loop);
+        /* Nodes of a line and a half are no stream, though half of their lines follow another. */
+        evidence->loop_in_order = evidence_steps_evenly(evidence) &&
+                                  !evidence_is_in_order(evidence) &&
+                                  loop_is_in_order(search, own, loop);
     }
     evidence->timed = timed_evidence_of(model, grouping_subset(&search->all, group));
     *cost = access_place_cost(
@@ -252,9 +260,6 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     if (model->exact)
         return;
     place->caller = library_caller_of(model, own);
-    order = address_order_of(model, grouping_subset(&search->all, group));
-    address_order_evidence(order, ANALYSIS_AS_OBSERVED, evidence);
-    address_order_free(order);
     places = element_places_of(model, loop);
     layout_of_accesses(places, ANALYSIS_AS_OBSERVED, evidence);
     element_places_free(places);

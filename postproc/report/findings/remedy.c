@@ -180,7 +180,8 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
 static char *reason_of_nodes(const struct access_evidence *evidence)
 {
     char *blocks = number_count(evidence->blocks), *bytes = number_bytes(evidence->object_bytes);
-    char *text = format_string("%s%ssmall blocks of the heap%s%s, and %.2f new lines per access",
+    char *text = format_string("%s%s%ssmall blocks of the heap%s%s, and %.2f new lines per access",
+                               evidence->blocks > 0 && evidence->some_untracked ? "at least " : "",
                                evidence->blocks > 0 ? blocks : "", evidence->blocks > 0 ? " " : "",
                                evidence->object_bytes > 0 ? " of up to " : "",
                                evidence->object_bytes > 0 ? bytes : "", evidence->visits);
