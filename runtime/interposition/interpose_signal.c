@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/alignment_check.h"
 #include "bursts/thread_pointer.h"
 #include "interposition/interpose.h"
 #include "memory/fault_guard.h"
@@ -199,6 +200,7 @@ static __attribute__((noinline)) void handle_trap(int signal, siginfo_t *informa
 /* Before anything that is the thread's own, errno even: see thread_pointer.h. */
 static void on_trap(int signal, siginfo_t *information, void *context)
 {
+    alignment_check_end();
     if (signal_is_of_event(information) && !thread_pointer_is_known())
         thread_pointer_event_lost();
     else

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/alignment_check.h"
 #include "arch/arch.h"
 #include "interposition/interpose_signal.h"
 #include "isa/guarded_memory.h"
@@ -107,6 +108,7 @@ static void on_fault(int signal, siginfo_t *information, void *argument)
     bool at_trap_entry = signal_is_at_trap_entry(arch_ip(context));
     uint64_t landing;
 
+    alignment_check_end();
     /* Linux delivers the first synchronous signal of the queue, blocked or not, once any of them is
      * unblocked: a SIGTRAP that waits for our handler to end comes in before the fault, and what
      * the fault interrupts is its handler's first instruction. The faulting load is one frame

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/alignment_check.h"
 #include "arch/arch.h"
 #include "bursts/thread.h"
 #include "interposition/interpose_signal.h"
@@ -212,6 +213,7 @@ static void on_snapshot(int signal, siginfo_t *information, void *context)
     int saved = errno;
     uint64_t entered;
 
+    alignment_check_end();
     (void)information;
     (void)context;
     if (atomic_load(&owner) != (pid_t)syscall(SYS_getpid)) {

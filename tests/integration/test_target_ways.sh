@@ -53,6 +53,8 @@ for end in quick-exit exit-group execveat exec-call; do
     ended "$ways" $end
 done
 
+target "accesses that are not aligned fault" -- "$ways" aligned
+
 target "descriptors closed by number" -- "$ways" close-call
 ended "$ways" close-call
 export REUSE_REGISTERS=0

@@ -325,6 +325,34 @@ static int run_environment(void)
     return 0;
 }
 
+/* Sets or clears the flag by which accesses that are not aligned fault. */
+static void check_alignment(bool on)
+{
+#if defined(__x86_64__)
+    const uint64_t flag = 1 << 18;
+    uint64_t flags = __builtin_ia32_readeflags_u64();
+
+    __builtin_ia32_writeeflags_u64(on ? flags | flag : flags & ~flag);
+#else
+    (void)on;
+#endif
+}
+
+/* The C library's functions are not made for it. */
+static int run_aligned(void)
+{
+    enum { WORDS = 4096, SWEEPS = 40000 };
+    static volatile int words[WORDS];
+
+    check_alignment(true);
+    for (int sweep = 0; sweep < SWEEPS; sweep++)
+        for (int i = 0; i < WORDS; i++)
+            words[i] += sweep;
+    check_alignment(false);
+    printf("%d\n", words[0]);
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
@@ -344,6 +372,7 @@ static const struct {
     {"close-call", run_close_call},
     {"breakpoints", run_breakpoints},
     {"sigset", run_sigset},
+    {"aligned", run_aligned},
     {"sigaction-call", run_sigaction_call},
 };
 
