@@ -7,11 +7,10 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "own/child_trial.h"
 #include "own/raw_call.h"
 
 #include "signal_safe.h"
@@ -46,15 +45,9 @@ static void use_time(void)
 
 enum trap_outcome blocked_trap_of(void (*child)(void))
 {
-    int status = 0;
-    long pid = raw_call(SYS_clone, 0, 0, 0, 0, 0, 0);
+    long status = child_trial(child);
 
-    if (pid == 0) {
-        raw_call(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0, 0); /* no core of it */
-        child();
-        raw_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
-    }
-    if (pid < 0 || raw_call(SYS_wait4, pid, (long)&status, __WALL, 0, 0, 0) != pid)
+    if (status < 0)
         return TRAP_NOT_TRIED;
     if (WIFSIGNALED(status))
         return WTERMSIG(status) == SIGTRAP ? TRAP_KILLS : TRAP_NOT_TRIED;

@@ -4,11 +4,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "interposition/blocked_trap.h"
 #include "output/say.h"
+#include "own/child_trial.h"
+#include "own/raw_call.h"
 #include "pmu/refusal.h"
 #include "process/process_internal.h"
 
@@ -53,6 +62,55 @@ bool kernel_kills_blocked(void)
     line_text(&line, "): use a newer kernel");
     line_text(&line, kernel_needs_no_events);
     say_for_job(&line);
+    return true;
+}
+
+/* What few programs call and we do; without arguments nothing comes of them. */
+static const long rare_calls[] = {
+    SYS_memfd_create, SYS_rt_sigtimedwait, SYS_rt_sigpending,    SYS_rt_tgsigqueueinfo, SYS_getcpu,
+    SYS_mincore,      SYS_sigaltstack,     SYS_process_vm_readv, SYS_getrusage,         SYS_gettid,
+};
+
+static void try_calls(void)
+{
+    static const struct timespec now = {0}; /* without one it would wait */
+    struct perf_event_attr attributes;
+
+    memset(&attributes, 0, sizeof attributes);
+    attributes.size = sizeof attributes;
+    raw_call(SYS_ppoll, 0, 0, (long)&now, 0, 0, 0);
+    raw_call(SYS_perf_event_open, (long)&attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC, 0);
+    for (size_t i = 0; i < sizeof rare_calls / sizeof *rare_calls; i++)
+        raw_call(rare_calls[i], 0, 0, 0, 0, 0, 0);
+}
+
+static const char filter_kills[] =
+    "the program runs unprofiled: the seccomp filter that it was started with kills what calls "
+    "perf_event_open, or another system call of the profiler's: let the filter allow it, or refuse "
+    "it";
+
+static void tell_filter(void)
+{
+    struct line line;
+
+    line_begin(&line);
+    line_text(&line, filter_kills);
+    say_for_job(&line);
+}
+
+/* Almost no process has a filter: the rest is for those. */
+bool kernel_filter_kills(void)
+{
+    long status;
+
+    if (raw_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != SECCOMP_MODE_FILTER)
+        return false;
+    status = child_trial(try_calls);
+    /* What has no child is not known to be killed either: the call itself will tell. */
+    if (status < 0 || !WIFSIGNALED(status))
+        return false;
+    /* Perhaps for the calls that this takes as well. */
+    child_trial(tell_filter);
     return true;
 }
 

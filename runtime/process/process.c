@@ -359,6 +359,11 @@ static void start(void)
         preload_leave();
         return;
     }
+    if (kernel_filter_kills()) {
+        /* What it starts has the same filter. */
+        preload_leave();
+        return;
+    }
     memory_begin();
     descriptors_begin();
     take_inheritance();

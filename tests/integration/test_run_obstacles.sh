@@ -93,6 +93,15 @@ else
     check "seccomp kills: unchanged" unchanged
     check "seccomp kills: one line" err_is_one_line
     check "seccomp kills: said" err_has 'kills what calls perf_event_open: ./sweep runs unprofiled'
+    # A filter that a profiled program's parent has left, which the launcher has not seen.
+    start "$deny" kill sh -c "ulimit -c unlimited; LD_PRELOAD=$REUSE_BUILDDIR/runtime/.libs/libreuse.so ./sweep"
+    check "an inherited filter kills: unchanged" unchanged
+    check "an inherited filter kills: one line" err_is_one_line
+    check "an inherited filter kills: said" err_has 'runs unprofiled: .*seccomp.*kills what calls perf_event_open'
+    check "an inherited filter kills: no core file" test -z "$(find . -name 'core*')"
+    start "$deny" kill env LD_PRELOAD="$REUSE_BUILDDIR/runtime/.libs/libreuse.so" sh -c './sweep >&2; ./sweep'
+    check "an inherited filter kills: the programs that the first one starts run" unchanged
+    check "an inherited filter kills: ... and say nothing" eval 'test "$(grep -c unprofiled "$work/err")" = 1'
 fi
 
 if $usable && "$hold" all true; then
