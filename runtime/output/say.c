@@ -3,6 +3,8 @@
 #include "output/say.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -102,6 +104,18 @@ void say_begin(bool quiet, bool verbose, bool speaks)
     }
 }
 
+/* Whether a line can be written now. A pipe that says so has room for PIPE_BUF bytes, which is more
+ * than a line has; files always say so. The program is not to wait for a reader of our lines, who
+ * perhaps waits for the program. */
+static bool has_room(int descriptor)
+{
+    static const struct timespec now = {0};
+    struct pollfd wanted = {.fd = descriptor, .events = POLLOUT};
+
+    return raw_call(SYS_ppoll, (long)&wanted, 1, (long)&now, 0, 0, 0) == 1 &&
+           wanted.revents & POLLOUT;
+}
+
 /* A pipe that nobody reads, or a full file, is no reason for the target to die: what the write
  * raises is taken before anybody sees it. */
 static void write_without_signals(int descriptor, const char *text, size_t size)
@@ -109,15 +123,19 @@ static void write_without_signals(int descriptor, const char *text, size_t size)
     static const struct timespec now = {0};
     const unsigned long raised = 1UL << (SIGPIPE - 1) | 1UL << (SIGXFSZ - 1);
     unsigned long before = 0, pending = 0, ours;
+    long result = 0;
 
     raw_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&raised, (long)&before, sizeof before, 0, 0);
     raw_call(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0, 0, 0);
-    raw_call(SYS_write, descriptor, (long)text, (long)size, 0, 0, 0);
-    ours = raised & ~pending;
+    if (has_room(descriptor))
+        result = raw_call(SYS_write, descriptor, (long)text, (long)size, 0, 0, 0);
+    ours = result == -EPIPE || result == -EFBIG ? raised & ~pending : 0;
     while (ours && raw_call(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&now, sizeof ours, 0, 0) > 0)
         ;
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
 }
+
+_Static_assert(sizeof(struct line) <= PIPE_BUF, "a pipe takes a line whole");
 
 static bool is_stderr(int descriptor)
 {

@@ -173,11 +173,6 @@ static void try_hardware(void)
     if (kept > sizeof passed_over - 1)
         kept = sizeof passed_over - 1;
     memcpy(passed_over, line.text + strlen("libreuse: "), kept);
-    /* Who names an event means it to be used. */
-    if (settings.options.engine == ENGINE_PMU || settings.options.event[0])
-        say_for_job(&line);
-    else
-        say_verbose(&line);
 }
 
 void process_begin_engine(void)
@@ -299,14 +294,23 @@ static void leave_inheritance(void)
         inheritance_leave(&inheritance);
 }
 
-/* What is not seen without debug registers: said once for a tree of processes, also if its first
- * one is replaced by exec(2); not to who leaves them alone. */
-static void tell_registers(void)
+void process_tell_limits(void)
 {
     struct line line;
 
+    if (process_is_follower)
+        return;
+    if (passed_over[0] != '\0') {
+        line_begin(&line);
+        line_text(&line, passed_over);
+        /* Who names an event means it to be used. */
+        if (settings.options.engine == ENGINE_PMU || settings.options.event[0])
+            say_for_job(&line);
+        else
+            say_verbose(&line);
+    }
     if (settings.registers == REGISTERS_TRAP || settings.registers == REGISTERS_UNWANTED ||
-        process_is_follower || !tree_first_failure(TREE_WANTS_REGISTERS))
+        !tree_first_failure(TREE_WANTS_REGISTERS))
         return;
     register_state_line(settings.registers, &line);
     say(&line);
@@ -396,7 +400,6 @@ static void start(void)
         signal_end();
         return;
     }
-    tell_registers();
     process_announce();
     process_end_begin();
     snapshot_begin();

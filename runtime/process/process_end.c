@@ -227,6 +227,7 @@ static void finish(void *unused)
         line_begin(&line);
         line_text(&line, "the profile is incomplete");
         say_verbose(&line);
+        process_tell_limits();
     }
     output_finish();
     tape_flush();

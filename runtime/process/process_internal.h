@@ -22,6 +22,17 @@ extern bool process_is_without_hardware;
 
 /* Once at start-up. */
 void process_end_begin(void);
+/*
+ * What this run is not told, or not by hardware events: what the first process of a tree says
+ * beside its closing line. Not at its start, where the line would take the room in a pipe that the
+ * program's own lines need.
+ */
+void process_tell_limits(void);
+
+/* What the kernel had counted before this program began. Written at start-up and by a forked child,
+ * whose counts begin with it. */
+extern struct tree_former process_former;
+
 void process_fork_begin(void);
 
 /*

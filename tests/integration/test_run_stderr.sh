@@ -70,6 +70,39 @@ for how in stream descriptor replace; do
 done
 check "nothing is written to what has taken its number" test -e other -a ! -s other
 
+# Who waits for a program before it reads from it: what the program says itself has its room in the pipe, whatever
+# was to be said of the profile.
+cat >full.py <<'PYTHON'
+import fcntl
+import os
+import subprocess
+import sys
+F_GETPIPE_SZ = 1032
+program = """
+import os, sys
+sum(x * x for x in range(3000000))
+os.write(2, b"x" * int(sys.argv[1]))
+sys.exit(3)
+"""
+reading, writing = os.pipe()
+size = fcntl.fcntl(writing, F_GETPIPE_SZ) - int(sys.argv[1])
+started = subprocess.Popen(sys.argv[2:] + [sys.executable, "-c", program, str(size)], stderr=writing)
+os.close(writing)
+try:
+    status = started.wait(timeout=20)
+except subprocess.TimeoutExpired:
+    started.kill()
+    sys.exit("it waits")
+told = b""
+while part := os.read(reading, 65536):
+    told += part
+sys.exit(status if told.count(b"x" * size) == 1 else "its own words are not there")
+PYTHON
+for room in 0 100 300 5000; do
+    run python3 full.py $room "$reuse_run"
+    check "a pipe with $room bytes to spare is not waited for" status_is 3
+done
+
 # The program waits for a byte, which comes after the reader has got to its end.
 mkfifo both answer
 "$reuse_run" ./closing early 2>both <answer >/dev/null &
