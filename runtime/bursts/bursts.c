@@ -441,7 +441,7 @@ void bursts_take(struct thread *thread, ucontext_t *context, uint64_t app_now)
     if (!pmu_in_use()) {
         struct thread_usage usage = thread_usage_now();
 
-        charge_switches(thread, usage.switches, app_now);
+        charge_switches(thread, usage.switches - thread->former.switches, app_now);
         rate_usage(scratch, &usage);
     }
     begin(scratch, context, app_now);

@@ -161,7 +161,7 @@ static void observe(struct entry *entry)
     uint64_t overhead = atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed), cost;
 
     thread->events++;
-    entry->app_now = application_time(thread, entered, overhead + hidden);
+    entry->app_now = application_time(thread, entered, thread->former.cpu_ns + overhead + hidden);
     handle(entry);
     if (totals_are_due(thread))
         thread_write_totals(thread, entry->app_now);

@@ -112,6 +112,11 @@ void threads_announce(void)
             announce(thread);
 }
 
+static uint64_t since(uint64_t then, uint64_t now)
+{
+    return now > then ? now - then : 0;
+}
+
 void thread_write_totals(struct thread *thread, uint64_t app_ns)
 {
     thread->totals.monotonic_ns = monotonic_ns();
@@ -121,8 +126,8 @@ void thread_write_totals(struct thread *thread, uint64_t app_ns)
     if (!pmu_in_use() && thread == thread_current()) {
         struct thread_usage usage = thread_usage_now();
 
-        thread->totals.user_ns = usage.user_ns;
-        thread->totals.kernel_ns = usage.kernel_ns;
+        thread->totals.user_ns = since(thread->former.user_ns, usage.user_ns);
+        thread->totals.kernel_ns = since(thread->former.kernel_ns, usage.kernel_ns);
     }
     output_append(RECORD_TOTALS, &thread->totals, sizeof thread->totals, NULL, 0);
     served_write(thread);
@@ -146,6 +151,14 @@ void threads_write_totals(void)
         }
 }
 
+/* Of the first thread that begins. A forked child's clocks begin with it. */
+static struct tree_former former;
+
+void thread_goes_on_from(const struct tree_former *counts)
+{
+    former = *counts;
+}
+
 static struct thread *begin(uint64_t stack_low, uint64_t stack_high)
 {
     uint64_t entered = thread_cpu_ns(), cost;
@@ -155,6 +168,8 @@ static struct thread *begin(uint64_t stack_low, uint64_t stack_high)
     if (!thread)
         return NULL;
     initialise(thread);
+    thread->former = former;
+    former = (struct tree_former){0};
     thread->stack_low = stack_low;
     thread->stack_high = stack_high;
     memset(thread->name, 0, sizeof thread->name);
@@ -168,7 +183,7 @@ static struct thread *begin(uint64_t stack_low, uint64_t stack_high)
     atomic_store(&thread->overhead_ns, cost);
     governor_spend_besides(&thread->governor, cost);
     if (!pmu_in_use())
-        rate_begin(thread, entered);
+        rate_begin(thread, since(thread->former.cpu_ns, entered));
     return thread;
 }
 
@@ -191,7 +206,7 @@ void thread_charge_start(struct thread *thread, uint64_t entered)
     if (!thread || tape_mode != TAPE_OFF)
         return;
     cost = thread_cpu_ns() - entered;
-    rate_restart(thread, entered);
+    rate_restart(thread, since(thread->former.cpu_ns, entered));
     charged = atomic_exchange(&thread->overhead_ns, cost);
     if (cost > charged)
         governor_spend_besides(&thread->governor, cost - charged);

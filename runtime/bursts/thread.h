@@ -21,6 +21,7 @@
 #include "bursts/thread_clock.h"
 #include "isa/interpreter.h"
 #include "perf_events/pmu.h"
+#include "process/tree.h"
 #include "profile/format.h"
 #include "sampling/activations.h"
 #include "sampling/governor.h"
@@ -105,6 +106,7 @@ struct thread {
     unsigned interpreter_number;
 
     /* time */
+    struct tree_former former;    /* what the kernel had counted when the program began */
     _Atomic uint64_t overhead_ns; /* our share of the thread's CPU clock; read by other threads */
     _Atomic uint64_t besides_ns;  /* what we cost it beside that, estimated; likewise */
     uint64_t period_ns;           /* mean period in force: the weight of the next burst */
@@ -151,6 +153,9 @@ struct thread *thread_current(void);
 
 /* Before the first thread: what they all share of budget. */
 void threads_begin(void);
+
+/* What the first thread's clocks had counted before the program began: it is not the program's. */
+void thread_goes_on_from(const struct tree_former *);
 
 /* Makes the calling thread known and starts its clock. NULL without memory. */
 struct thread *thread_start(uint64_t stack_low, uint64_t stack_high);

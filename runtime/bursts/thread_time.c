@@ -44,6 +44,7 @@ uint64_t thread_cpu_time(const struct thread *thread)
                        : clock_ns(thread_cpu_clock(atomic_load(&thread->tid)));
     uint64_t overhead = atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed);
 
+    overhead += thread->former.cpu_ns;
     return cpu > overhead ? cpu - overhead : 0;
 }
 

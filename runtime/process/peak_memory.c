@@ -10,6 +10,7 @@
 #include "own/raw_call.h"
 #include "own/small_file.h"
 #include "own/text.h"
+#include "process/process_internal.h"
 #include "recording/tape.h"
 
 #include "signal_safe.h"
@@ -44,7 +45,7 @@ void peak_memory_write(void)
 {
     struct rusage usage = {0};
     char pairs[96], *end;
-    uint64_t bytes;
+    uint64_t bytes, faults;
 
     if (tape_mode != TAPE_OFF || output_path()[0] == '\0')
         return;
@@ -52,6 +53,9 @@ void peak_memory_write(void)
     if (bytes == 0 || raw_call(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0, 0, 0, 0) != 0)
         return;
     end = put_pair(pairs, "peak_memory_bytes", bytes);
-    end = put_pair(end, "page_faults", (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt);
+    faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+    end = put_pair(end, "page_faults",
+                   faults > process_former.process_faults ? faults - process_former.process_faults
+                                                          : 0);
     output_append(RECORD_RUN, pairs, (size_t)(end - pairs), NULL, 0);
 }

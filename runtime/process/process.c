@@ -56,6 +56,7 @@ LARGE_TABLE _Alignas(4096) struct settings settings;
 _Atomic pid_t process_pid;
 bool process_is_follower;
 bool process_is_without_hardware;
+struct tree_former process_former;
 
 bool process_is_ours(void)
 {
@@ -387,6 +388,9 @@ static void start(void)
         settings.registers = REGISTERS_UNWANTED;
     choose_first_least();
     process_is_follower = !tree_begin(say_is_named());
+    /* A recording is to be complete in itself. */
+    if (!options_has_text(&settings.options, OPTION_RECORD_RAW))
+        process_former = tree_take_former();
     /* Now, for it may change its root. Others open their profiles as late as this. */
     if (!process_is_follower)
         bound_map_decoder();
@@ -417,6 +421,7 @@ static void start(void)
     atomic_store(&process_pid, getpid());
     main_stack(&low, &high);
     leave_inheritance();
+    thread_goes_on_from(&process_former);
     thread_charge_start(thread_start(low, high), entered);
     signals_restore(&before);
 }

@@ -3,6 +3,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
@@ -10,12 +12,14 @@
 #include "bursts/cost_account.h"
 #include "bursts/thread.h"
 #include "bursts/thread_pointer.h"
+#include "bursts/thread_usage.h"
 #include "interposition/interpose.h"
 #include "interposition/interpose_signal.h"
 #include "memory/fault_guard.h"
 #include "memory/memory.h"
 #include "output/output.h"
 #include "output/say.h"
+#include "own/raw_call.h"
 #include "perf_events/level_counts.h"
 #include "perf_events/pmu.h"
 #include "perf_events/pmu_notes.h"
@@ -158,6 +162,7 @@ static void note_unprofiled(uint64_t profiled_ns)
     uint64_t all_ns = tape_mode == TAPE_OFF ? clock_ns(CLOCK_PROCESS_CPUTIME_ID) : 0;
     struct line line;
 
+    all_ns = all_ns > process_former.process_ns ? all_ns - process_former.process_ns : 0;
     if (all_ns < profiled_ns + LEAST_NS || (all_ns - profiled_ns) * LEAST_SHARE < all_ns)
         return;
     line_begin(&line);
@@ -222,12 +227,12 @@ static void finish(void *unused)
     tree_end(&sums);
     note_failures(&sums);
     if (output_usable() || (sums.failed > 1 && sums.profiles > 1)) {
+        process_tell_limits();
         closing_line(&sums);
     } else {
         line_begin(&line);
         line_text(&line, "the profile is incomplete");
         say_verbose(&line);
-        process_tell_limits();
     }
     output_finish();
     tape_flush();
@@ -287,8 +292,30 @@ INTERPOSED void abort(void)
     __builtin_unreachable();
 }
 
+/* The next program's, too, unless it subtracts them. */
+static struct tree_former kernel_counts(void)
+{
+    struct thread_usage thread;
+    struct rusage process = {0};
+
+    /* A recording is of one program. */
+    if (tape_mode != TAPE_OFF)
+        return (struct tree_former){0};
+    thread = thread_usage_now();
+    raw_call(SYS_getrusage, RUSAGE_SELF, (long)&process, 0, 0, 0, 0);
+    return (struct tree_former){
+        .cpu_ns = thread_cpu_ns(),
+        .user_ns = thread.user_ns,
+        .kernel_ns = thread.kernel_ns,
+        .switches = thread.switches,
+        .process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+        .process_faults = (uint64_t)process.ru_minflt + (uint64_t)process.ru_majflt,
+    };
+}
+
 void process_before_exec(void)
 {
+    struct tree_former former;
     uint64_t app_ns, overhead_ns;
     sigset_t before;
 
@@ -303,7 +330,8 @@ void process_before_exec(void)
     peak_memory_write();
     thread_totals(&app_ns, &overhead_ns);
     tree_report(app_ns, overhead_ns);
-    tree_before_exec();
+    former = kernel_counts();
+    tree_before_exec(&former);
     output_before_exec();
     tape_flush();
     signals_restore(&before);

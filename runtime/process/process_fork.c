@@ -72,6 +72,7 @@ static void begin_child(void *unused)
 
     (void)unused;
     process_is_follower = true;
+    process_former = (struct tree_former){0};
     tape_forget();
     level_counts_forget();
     open_locks();

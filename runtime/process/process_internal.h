@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "process/tree.h"
+
 /* The process that is profiled; 0 while none is. Written at start-up, at the end, and by a forked
  * child. */
 extern _Atomic pid_t process_pid;
@@ -20,8 +22,6 @@ extern bool process_is_follower;
  */
 extern bool process_is_without_hardware;
 
-/* Once at start-up. */
-void process_end_begin(void);
 /*
  * What this run is not told, or not by hardware events: what the first process of a tree says
  * beside its closing line. Not at its start, where the line would take the room in a pipe that the
@@ -33,6 +33,8 @@ void process_tell_limits(void);
  * whose counts begin with it. */
 extern struct tree_former process_former;
 
+/* Once at start-up. */
+void process_end_begin(void);
 void process_fork_begin(void);
 
 /*

@@ -31,7 +31,15 @@
 
 static const char name[] = "REUSE_TREE";
 
-enum { PAGE_BYTES = 4096 };
+enum { PAGE_BYTES = 4096, FORMERS = 32 };
+
+/* Of a process whose program is being replaced, until the next one has begun. A process has its
+ * place by its number; where another one is there, it loses it, and is told more time than it took.
+ */
+struct former {
+    _Atomic uint64_t pid; /* 0: free; written last */
+    struct tree_former counts;
+};
 
 struct page {
     _Atomic uint64_t key; /* written last, and read from the page where no variable has it */
@@ -41,6 +49,7 @@ struct page {
     _Atomic uint64_t begun; /* processes and programs, one after the other */
     _Atomic bool governed;  /* what follows is in use */
     struct governor_process governor;
+    struct former formers[FORMERS];
 };
 
 _Static_assert(sizeof(struct page) <= PAGE_BYTES, "it is one page");
@@ -293,8 +302,40 @@ void tree_report(uint64_t app_ns, uint64_t overhead_ns)
     add(&page->overhead_ns, &reported.overhead_ns, overhead_ns);
 }
 
-void tree_before_exec(void)
+static struct former *former_of(pid_t pid)
 {
+    return &page->formers[(uint64_t)pid % FORMERS];
+}
+
+static void leave_former(const struct tree_former *counts)
+{
+    pid_t pid = getpid();
+    struct former *former = former_of(pid);
+
+    atomic_store(&former->pid, 0);
+    former->counts = *counts;
+    atomic_store(&former->pid, (uint64_t)pid);
+}
+
+struct tree_former tree_take_former(void)
+{
+    pid_t pid = getpid();
+    struct former *former = former_of(pid);
+    uint64_t expected = (uint64_t)pid;
+    struct tree_former counts = former->counts;
+
+    if (!atomic_compare_exchange_strong(&former->pid, &expected, 0))
+        return (struct tree_former){0};
+    /* A process that had this number before, and whose next program was not followed. */
+    if (counts.cpu_ns > clock_ns(CLOCK_THREAD_CPUTIME_ID) ||
+        counts.process_ns > clock_ns(CLOCK_PROCESS_CPUTIME_ID))
+        return (struct tree_former){0};
+    return counts;
+}
+
+void tree_before_exec(const struct tree_former *former)
+{
+    leave_former(former);
     if (!counted)
         return;
     counted = false;
@@ -306,6 +347,10 @@ void tree_before_exec(void)
 
 void tree_end(struct tree_sums *sums)
 {
+    uint64_t pid = (uint64_t)getpid();
+
+    /* Another process may get the number. */
+    atomic_compare_exchange_strong(&former_of((pid_t)pid)->pid, &pid, 0);
     if (counted)
         atomic_fetch_sub(&page->running, 1);
     else /* exec has failed */

@@ -77,8 +77,20 @@ void tree_count_sample(void);
 /* What this process has done in all since it began. */
 void tree_report(uint64_t app_ns, uint64_t overhead_ns);
 
-/* The program is about to be replaced, and counted anew if the next one is followed. */
-void tree_before_exec(void);
+/* What the kernel has counted when a program is replaced, and goes on counting from: the calling
+ * thread's times and context switches, and the process's times and page faults. */
+struct tree_former {
+    uint64_t cpu_ns, user_ns, kernel_ns, switches;
+    uint64_t process_ns, process_faults;
+};
+
+/* The program is about to be replaced, and counted anew if the next one is followed; the next one
+ * finds the counts. */
+void tree_before_exec(const struct tree_former *);
+
+/* Of the program that this process had before; zeros: it had none, or none that is known. Once at
+ * start-up, after tree_begin(). */
+struct tree_former tree_take_former(void);
 
 /* This process ends. The sums of the tree, or of what is known of it. */
 void tree_end(struct tree_sums *);

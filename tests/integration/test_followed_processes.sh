@@ -23,6 +23,36 @@ check "whose report says what to do" out_has 'Too short for a sample'
 check "... and is one" status_is 0
 rm -f ./*.rprof
 
+# The kernel's clocks go on when a program is replaced: its time is no part of the next one's.
+cat >chain.c <<'SOURCE'
+#include <time.h>
+#include <unistd.h>
+int main(int count, char **arguments)
+{
+    static volatile int words[1 << 14];
+    struct timespec before, now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    do {
+        for (int i = 0; i < 1 << 14; i++)
+            words[i] += i;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    } while ((now.tv_sec - before.tv_sec) * 1e9 + (now.tv_nsec - before.tv_nsec) < 2e8);
+    if (count > 1)
+        execv(arguments[0], arguments + 1);
+    return 0;
+}
+SOURCE
+${CC:-cc} -O1 -o chain chain.c
+LD_PRELOAD=$library REUSE_QUIET=1 REUSE_OUTPUT=%e.%p.rprof ./chain ./chain ./chain ./chain
+check "four programs of one process: a profile each" test "$(find . -name 'chain.*.rprof' | wc -l)" -eq 4
+for profile in chain.*.rprof; do
+    "$report" --format json "$profile" 2>/dev/null |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["overhead"]["cpu_ns"])'
+done >times
+check "... with the CPU time of that program" \
+    awk '$1 < 1e8 || $1 > 3.5e8 { bad = 1; print } END { exit bad || NR != 4 }' times
+rm -f ./*.rprof chain
+
 # Killed, replaced, left running: the others are counted all the same.
 REUSE_PERIOD=1000000000000 LD_PRELOAD=$library sh -c \
     'sh -c "kill -9 \$\$" 2>killed; (exit 0); exec sh -c "(exit 0); exit 0"' 2>err
