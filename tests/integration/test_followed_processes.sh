@@ -51,7 +51,14 @@ for profile in chain.*.rprof; do
 done >times
 check "... with the CPU time of that program" \
     awk '$1 < 1e8 || $1 > 3.5e8 { bad = 1; print } END { exit bad || NR != 4 }' times
-rm -f ./*.rprof chain
+rm -f ./*.rprof
+# As long as a name can be.
+long=$(printf 'l%.0s' $(seq 250))
+mv chain "$long"
+LD_PRELOAD=$library REUSE_QUIET=1 REUSE_OUTPUT=reuse.%e.%p.rprof "./$long"
+check "a program with a long name: its profile has as much of it as there is room for" \
+    test "$(find . -name "reuse.${long:0:200}*.rprof" -size +0 | wc -l)" -eq 1
+rm -f ./*.rprof "./$long"
 
 # Killed, replaced, left running: the others are counted all the same.
 REUSE_PERIOD=1000000000000 LD_PRELOAD=$library sh -c \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of options: values at and beyond every limit, defaults, messages, output patterns. */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -334,6 +335,30 @@ static void refuses_bad_patterns(void **state)
     assert_int_equal(options_expand_output("x%p", &names, NULL, 0, NULL, 0), -1);
 }
 
+/* Of a program's name there is as much as a file system takes with the rest. */
+static void shortens_programs(void **state)
+{
+    char program[NAME_MAX + 1], expanded[2 * NAME_MAX];
+    const struct output_names long_name = {77, "", NULL, "", program};
+
+    (void)state;
+    memset(program, 'a', NAME_MAX);
+    program[NAME_MAX] = '\0';
+    assert_int_equal(options_expand_output("out/reuse.%e.%p.rprof", &long_name, expanded,
+                                           sizeof expanded, reason, sizeof reason),
+                     0);
+    assert_int_equal(strlen(expanded), strlen("out/") + NAME_MAX - 12);
+    assert_non_null(strstr(expanded, "out/reuse.aaa"));
+    assert_non_null(strstr(expanded, "aaa.77.rprof"));
+    /* Characters stay whole. */
+    for (size_t i = 0; i + 1 < NAME_MAX; i += 2)
+        memcpy(program + i, "\xc3\xa9", 2);
+    assert_int_equal(options_expand_output("%e.%p", &long_name, expanded, sizeof expanded, reason,
+                                           sizeof reason),
+                     0);
+    assert_non_null(strstr(expanded, "\xc3\xa9.77"));
+}
+
 static void finds_jobs(void **state)
 {
     static const char *const open_mpi[] = {"SLURM_PROCID=9", "OMPI_COMM_WORLD_RANK=3", NULL};
@@ -416,6 +441,7 @@ int main(void)
         cmocka_unit_test(takes_a_percent_sign),
         cmocka_unit_test(names_the_first_bad_variable),
         cmocka_unit_test(expands_patterns),
+        cmocka_unit_test(shortens_programs),
         cmocka_unit_test(refuses_bad_patterns),
         cmocka_unit_test(finds_jobs),
         cmocka_unit_test(names_profiles_of_jobs),
