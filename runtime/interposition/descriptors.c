@@ -44,6 +44,14 @@ static _Atomic uint64_t gave_way;
  * itself. */
 static atomic_flag limit_lock = ATOMIC_FLAG_INIT;
 
+/* Odd while another limit than the target's is in force. */
+static _Atomic unsigned limit_changes;
+
+unsigned descriptors_limit_changes(void)
+{
+    return atomic_load(&limit_changes);
+}
+
 void descriptors_hold_limit(void)
 {
     while (atomic_flag_test_and_set_explicit(&limit_lock, memory_order_acquire))
@@ -64,12 +72,14 @@ static int duplicate_from(int descriptor, int from)
 static int duplicate_under(int descriptor, const struct rlimit *own, rlim_t current, rlim_t hard)
 {
     struct rlimit raised = {.rlim_cur = current, .rlim_max = hard};
-    int moved;
+    int moved = -1;
 
-    if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL) != 0)
-        return -1;
-    moved = duplicate_from(descriptor, lowest);
-    syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, own, NULL);
+    atomic_fetch_add(&limit_changes, 1);
+    if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL) == 0) {
+        moved = duplicate_from(descriptor, lowest);
+        syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, own, NULL);
+    }
+    atomic_fetch_add(&limit_changes, 1);
     return moved;
 }
 

@@ -54,6 +54,9 @@ bool descriptor_give_way(int descriptor);
 void descriptors_hold_limit(void);
 void descriptors_let_limit_go(void);
 
+/* Changes whenever RLIMIT_NOFILE becomes another one than the target's, and back; odd meanwhile. */
+unsigned descriptors_limit_changes(void);
+
 /* Whether the number lies where ours do: it may become one. */
 bool descriptor_may_be_ours(int descriptor);
 

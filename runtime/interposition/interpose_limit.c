@@ -128,18 +128,32 @@ void limits_after_exec(void)
 
 /* ---- what the target calls ---- */
 
+/* Without the lock, which takes three more system calls: the answer is the target's own unless its
+ * limit was another one meanwhile. */
+static bool is_answered(pid_t pid, int resource, struct rlimit *old, long *result)
+{
+    const unsigned changes = descriptors_limit_changes();
+
+    if (changes % 2 != 0)
+        return false;
+    *result = call(pid, resource, NULL, old);
+    return descriptors_limit_changes() == changes;
+}
+
 static int change(pid_t pid, int resource, const struct rlimit *limit, struct rlimit *old)
 {
     struct raised *raised = raised_of(pid, resource);
-    bool held = (resource == RLIMIT_NOFILE || raised) && process_is_ours();
     sigset_t before;
-    long result;
+    long result = 0;
+    bool answered = resource == RLIMIT_NOFILE && !limit && is_answered(pid, resource, old, &result);
+    bool held = !answered && (resource == RLIMIT_NOFILE || raised) && process_is_ours();
 
     if (held) {
         signals_block(&before);
         descriptors_hold_limit();
     }
-    result = raised ? change_raised(raised, limit, old) : call(pid, resource, limit, old);
+    if (!answered)
+        result = raised ? change_raised(raised, limit, old) : call(pid, resource, limit, old);
     if (held) {
         descriptors_let_limit_go();
         signals_restore(&before);

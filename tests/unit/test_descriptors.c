@@ -151,6 +151,44 @@ static void test_numbers_are_taken_while_held(void **state)
     setrlimit(RLIMIT_NOFILE, &own);
 }
 
+static void *move_to_and_fro(void *unused)
+{
+    int place;
+
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        descriptor_adopt(open("/dev/null", O_RDONLY | O_CLOEXEC), &place);
+        descriptor_release(&place);
+    }
+    atomic_fetch_sub(&running, 1);
+    return unused;
+}
+
+/* What the kernel answers is the program's limit unless the count of changes says otherwise. */
+static void test_changes_of_the_limit_are_counted(void **state)
+{
+    unsigned before = descriptors_limit_changes(), during;
+    struct rlimit own, seen;
+    pthread_t thread;
+
+    (void)state;
+    getrlimit(RLIMIT_NOFILE, &own);
+    if (own.rlim_max < DESCRIPTOR_TABLE ||
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){LIMIT, own.rlim_max}) != 0)
+        skip();
+    atomic_store(&running, 1);
+    pthread_create(&thread, NULL, move_to_and_fro, NULL);
+    while (atomic_load(&running) > 0) {
+        during = descriptors_limit_changes();
+        getrlimit(RLIMIT_NOFILE, &seen);
+        if (during % 2 == 0 && during == descriptors_limit_changes())
+            assert_int_equal(seen.rlim_cur, LIMIT);
+    }
+    pthread_join(thread, NULL);
+    assert_true(descriptors_limit_changes() >= before + 2 * ROUNDS);
+    assert_int_equal(descriptors_limit_changes() % 2, 0);
+    setrlimit(RLIMIT_NOFILE, &own);
+}
+
 /* A place that was used again keeps what it has now when its old number is wanted. */
 static void test_a_forgotten_number(void **state)
 {
@@ -190,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_are_taken_while_held),
+        cmocka_unit_test(test_changes_of_the_limit_are_counted),
         cmocka_unit_test(test_a_forgotten_number),
         cmocka_unit_test(test_the_profile),
     };
