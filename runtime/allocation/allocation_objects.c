@@ -61,7 +61,7 @@ uint64_t allocation_clock(void)
     return hooks->clock == NULL ? 0 : hooks->clock();
 }
 
-void allocation_spent(uint64_t since)
+void allocation_spent(uint64_t since, size_t size)
 {
     enum { LONGEST_NS = 50000 };
     const struct allocation_hooks *hooks = &allocation_state.options.hooks;
@@ -70,11 +70,19 @@ void allocation_spent(uint64_t since)
     const uint64_t now = hooks->clock();
     const uint64_t spent = now - since < LONGEST_NS ? now - since : LONGEST_NS;
     if (thread_cache_own != NULL)
-        block_choice_spent(&thread_cache_own->choice, now, spent);
+        block_choice_spent(thread_cache_choice(thread_cache_own, size), now, spent);
     hooks->spent(hooks->user, spent);
 }
 
 /* Heap blocks. */
+
+void allocation_passed_over(const void *pointer, size_t size)
+{
+    /* Of others there are small ones around. */
+    if (size >= BLOCK_CHOICE_LARGE && pointer != NULL)
+        block_map_note_untracked(allocation_state.maps[LAYER_HEAP], (uint64_t)(uintptr_t)pointer,
+                                 size);
+}
 
 void allocation_came(const void *pointer, size_t size, enum allocator allocator,
                      const struct unwind_start *caller)
@@ -82,15 +90,21 @@ void allocation_came(const void *pointer, size_t size, enum allocator allocator,
     struct block block = {.base = (uint64_t)(uintptr_t)pointer, .size = size};
     const bool had_cache = thread_cache_own != NULL;
     struct thread_cache *cache = thread_cache_get();
-    if (size < BLOCK_CHOICE_SMALL ||
-        block_choice_is_of_large(cache != NULL ? &cache->choice : NULL, size)) {
-        const unsigned place = block_choice_place(caller->ip, caller->stack_pointer, size);
-        if (cache == NULL || allocation_state.options.every_block)
+    const unsigned place = block_choice_place(caller->ip, caller->stack_pointer, size);
+    if (cache == NULL) {
+        if (size < BLOCK_CHOICE_SMALL)
             block_choice_leave(&thread_skips, place);
-        else if (!had_cache && block_choice_passes_over(&thread_skips, place))
+    } else if (block_choice_is_made(thread_cache_choice(cache, size), size)) {
+        struct block_choice_skips *skips = thread_cache_skips(cache, size);
+        if (allocation_state.options.every_block) {
+            block_choice_leave(skips, place);
+        } else if (!had_cache && block_choice_passes_over(skips, place)) {
+            allocation_passed_over(pointer, size);
             return; /* the skips came with the cache */
-        else
-            block.tracked_log2 = (uint8_t)block_choice_take(&cache->choice, &thread_skips, place);
+        } else {
+            block.tracked_log2 =
+                (uint8_t)block_choice_take(thread_cache_choice(cache, size), skips, place);
+        }
     }
     /* Only now: a choice that is not made would fall on the next block for certain. */
     if (pointer == NULL || atomic_load_explicit(&allocation_state.paused, memory_order_relaxed))
@@ -141,7 +155,9 @@ void allocation_moved(const struct allocation_going *going, const void *pointer,
         tell_freed(old->base, old->size);
     else if (base == old->base && size < old->size)
         tell_freed(base + size, old->size - size);
-    if (!allocation_passes_over(caller->ip, caller->stack_pointer, size))
+    if (allocation_passes_over_larger(caller->ip, caller->stack_pointer, size))
+        allocation_passed_over(pointer, size);
+    else if (!allocation_passes_over(caller->ip, caller->stack_pointer, size))
         allocation_came(pointer, size, allocator, caller);
 }
 
@@ -180,7 +196,7 @@ bool allocation_find(uint64_t address, struct block *block, enum object_kind *ki
 bool allocation_is_near_heap(uint64_t address)
 {
     return atomic_load_explicit(&allocation_following, memory_order_acquire) &&
-           block_map_near_small(allocation_state.maps[LAYER_HEAP], address);
+           block_map_near_untracked(allocation_state.maps[LAYER_HEAP], address);
 }
 
 void allocation_watch(uint64_t address)

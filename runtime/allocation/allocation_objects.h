@@ -38,17 +38,22 @@ static inline bool allocation_passes_over(uint64_t ip, uint64_t stack_pointer, s
 }
 
 /* Likewise of a larger one. Slower: not for the wrappers' first lines. */
-static inline bool allocation_passes_over_large(uint64_t ip, uint64_t stack_pointer, size_t size)
+static inline bool allocation_passes_over_larger(uint64_t ip, uint64_t stack_pointer, size_t size)
 {
-    return block_choice_is_of_large(thread_cache_own != NULL ? &thread_cache_own->choice : NULL,
-                                    size) &&
-           block_choice_passes_over(&thread_skips, block_choice_place(ip, stack_pointer, size));
+    struct thread_cache *cache = thread_cache_own;
+    return size >= BLOCK_CHOICE_SMALL && cache != NULL &&
+           block_choice_is_made(thread_cache_choice(cache, size), size) &&
+           block_choice_passes_over(thread_cache_skips(cache, size),
+                                    block_choice_place(ip, stack_pointer, size));
 }
 
-/* Around what is done for a block that is tracked: allocation_spent() tells what was spent since
- * allocation_clock() gave `since`. */
+/* The larger block that the real allocator returned was passed over; pointer may be NULL. */
+void allocation_passed_over(const void *pointer, size_t size);
+
+/* Around what is done for a block of `size` bytes that is tracked: allocation_spent() tells what
+ * was spent since allocation_clock() gave `since`. */
 uint64_t allocation_clock(void);
-void allocation_spent(uint64_t since);
+void allocation_spent(uint64_t since, size_t size);
 
 /* The real allocator returned [pointer, pointer + size), which was not passed over; pointer may be
  * NULL. */

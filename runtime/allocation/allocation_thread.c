@@ -55,6 +55,8 @@ static struct thread_cache *memory_of(unsigned i)
     struct thread_cache *fresh = memory;
     /* Golden ratio: different for each; never 0. */
     fresh->choice.random_state = (choice_seed + i + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    fresh->large_choice.random_state = ~fresh->choice.random_state | 1;
+    fresh->large_choice.gradual = true;
     atomic_store_explicit(&pool[i].memory, memory, memory_order_release);
     unsigned used = atomic_load_explicit(&pool_used, memory_order_relaxed);
     while (used <= i && !atomic_compare_exchange_weak_explicit(
@@ -117,6 +119,9 @@ void thread_cache_fork_child(void)
             atomic_load_explicit(&pool[i].taken, memory_order_relaxed)) {
             memset(cache->choice.places, 0, sizeof cache->choice.places);
             memset(&cache->skips, 0, sizeof cache->skips);
+            /* What the fork interrupted may be half done. */
+            memset(cache->large_choice.places, 0, sizeof cache->large_choice.places);
+            memset(&cache->large_skips, 0, sizeof cache->large_skips);
         }
         if (atomic_load_explicit(&pool[i].taken, memory_order_relaxed) != is_own)
             atomic_store_explicit(&pool[i].taken, is_own, memory_order_relaxed);

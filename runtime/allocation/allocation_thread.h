@@ -38,11 +38,13 @@ struct known_child {
 
 /* From a pool, so that memory is bounded and reused; some 20 KiB, touched as it is used. */
 struct thread_cache {
-    struct block_choice choice;      /* which of its small blocks are tracked */
+    struct block_choice choice;      /* which of its blocks are tracked, but for large ones */
     struct block_choice_skips skips; /* of no thread: of the last one */
-    uint64_t allocations;            /* made by the thread, */
-    uint64_t frames_walked;          /* and what it took to find their sites */
-    struct walk_memory walks;        /* too large for a small alternate stack */
+    struct block_choice large_choice;
+    struct block_choice_skips large_skips;
+    uint64_t allocations;     /* made by the thread, */
+    uint64_t frames_walked;   /* and what it took to find their sites */
+    struct walk_memory walks; /* too large for a small alternate stack */
     struct batch batches[BATCHES];
     /* By hash. A look into the tree takes three cache misses in a program of many contexts. */
     struct known_child children[CHILDREN];
@@ -64,6 +66,17 @@ struct thread_cache *thread_cache_take(void);
 static inline struct thread_cache *thread_cache_get(void)
 {
     return __builtin_expect(thread_cache_own != NULL, 1) ? thread_cache_own : thread_cache_take();
+}
+
+/* Who chooses among the calling thread's blocks of this size, and what it passes over. */
+static inline struct block_choice *thread_cache_choice(struct thread_cache *cache, size_t size)
+{
+    return size < BLOCK_CHOICE_LARGE ? &cache->choice : &cache->large_choice;
+}
+
+static inline struct block_choice_skips *thread_cache_skips(struct thread_cache *cache, size_t size)
+{
+    return size < BLOCK_CHOICE_LARGE ? &thread_skips : &cache->large_skips;
 }
 
 /* Gives the calling thread's cache back; it gets no other. Its batches must be empty. */

@@ -26,13 +26,16 @@
 static void came(void *pointer, size_t size, enum allocator allocator,
                  const struct unwind_start *caller)
 {
+    if (allocation_passes_over_larger(caller->ip, caller->stack_pointer, size)) {
+        allocation_passed_over(pointer, size);
+        return;
+    }
     if (allocation_passes_over(caller->ip, caller->stack_pointer, size) ||
-        allocation_passes_over_large(caller->ip, caller->stack_pointer, size) ||
         !allocation_follow(caller->stack_pointer))
         return;
     const uint64_t since = allocation_clock();
     allocation_came(pointer, size, allocator, caller);
-    allocation_spent(since);
+    allocation_spent(since, size);
     allocation_leave();
 }
 
@@ -165,7 +168,7 @@ static __attribute__((noinline)) void free_followed(void *pointer)
         const uint64_t since = allocation_clock();
         const struct allocation_going going = allocation_goes(pointer, real_allocator.usable_size);
         allocation_gone(&going);
-        allocation_spent(since);
+        allocation_spent(since, going.block.size);
         allocation_leave();
     }
     real_allocator.free(pointer);
@@ -218,7 +221,7 @@ static void *reallocate(void *pointer, size_t size, const struct unwind_start *c
             allocation_moved(&going, result, size, ALLOCATOR_REALLOC, caller);
         else
             allocation_stayed(&going);
-        allocation_spent(since);
+        allocation_spent(since, size);
         allocation_leave();
     }
     return result;

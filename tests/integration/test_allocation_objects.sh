@@ -47,6 +47,9 @@ run_program "C library" LD_PRELOAD="$library"
 run_program "lazy binding off" LD_PRELOAD="$library" LD_BIND_NOW=1
 run_tests 14 "$support/allocation_sample" "every block" LD_PRELOAD="$library"
 run_tests 14 "$support/allocation_sample" "a sample" LD_PRELOAD="$library" ALLOCATION_SAMPLE=1
+# 2 us a block: small ones are dear after some 250, large ones after some 250 of their own.
+run_tests 8 "$support/allocation_large" "large blocks" LD_PRELOAD="$library" ALLOCATION_SAMPLE=1 \
+    ALLOCATION_TICK_NS=2000
 for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
     path=$(find_library "$allocator")
     if [ -z "$path" ]; then

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sample of small blocks: its probabilities, and what accesses to it say of all blocks, against
+ * The sample of blocks: its probabilities, and what accesses to it say of all blocks, against
  * programs whose every access is known: lists, trees and tables that take and give back nodes. The
  * draws are those of fixed seeds, so the bounds hold every time.
  */
@@ -56,23 +56,46 @@ static void one_of_each_stratum(void **state)
     assert_int_equal(allocate(0x401000, 0x7ffe0000, 2000), 0);
 }
 
-/* Buffers of some pages: all, until chosen blocks are dear; whole arrays always. */
+/* Buffers of some pages and arrays: all, until they are dear. */
 static void larger_ones_are_chosen_while_dear(void **state)
 {
     (void)state;
     begin(4);
-    assert_false(block_choice_is_of_large(NULL, 8192));
-    assert_false(block_choice_is_of_large(&choice, 8192));
+    assert_true(block_choice_is_made(&choice, BLOCK_CHOICE_SMALL - 1));
+    assert_false(block_choice_is_made(&choice, BLOCK_CHOICE_SMALL));
+    assert_false(block_choice_is_made(&choice, SIZE_MAX));
     block_choice_spent(&choice, 2000000, 1000000);
-    assert_true(block_choice_is_of_large(&choice, BLOCK_CHOICE_SMALL));
-    assert_true(block_choice_is_of_large(&choice, BLOCK_CHOICE_LARGE - 1));
-    assert_false(block_choice_is_of_large(&choice, BLOCK_CHOICE_SMALL - 1));
-    assert_false(block_choice_is_of_large(&choice, BLOCK_CHOICE_LARGE));
+    assert_true(block_choice_is_made(&choice, BLOCK_CHOICE_SMALL));
+    assert_true(block_choice_is_made(&choice, SIZE_MAX));
     /* A second later that was little. */
     block_choice_spent(&choice, 1000000000, 1);
-    assert_false(block_choice_is_of_large(&choice, 8192));
-    for (size_t size = 1; size < BLOCK_CHOICE_LARGE; size *= 2)
+    assert_false(block_choice_is_made(&choice, BLOCK_CHOICE_SMALL));
+    for (size_t size = 1; size != 0; size *= 2)
         assert_true(block_choice_place(0x401000, 0x7ffe0000, size) < 1 << BLOCK_CHOICE_PLACES_LOG2);
+    assert_int_not_equal(block_choice_place(0x401000, 0x7ffe0000, UINT64_C(1) << 36),
+                         block_choice_place(0x401000, 0x7ffe0000, UINT64_C(1) << 37));
+}
+
+/* A gradual choice knows the first of each place for certain, however dear they are, and ends where
+ * the others do. */
+static void dear_ones_step_by_step(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 1 << 20 };
+    const unsigned taken[] = {16, 32, 64, 128, 16};
+    unsigned chosen[BLOCK_CHOICE_TRACKED_LOG2_MAX + 1] = {0};
+    begin(5);
+    choice.gradual = true;
+    block_choice_spent(&choice, 2000000, 1000000);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        const int log2 = allocate(0x401000, 0x7ffe0000, 100000);
+        assert_true(log2 == 0 || i >= 16);
+        if (log2 >= 0)
+            chosen[log2]++;
+    }
+    for (unsigned k = 0; k < 5; k++)
+        assert_int_equal(chosen[2 * k], taken[k]);
+    assert_true(chosen[10] > 900);
 }
 
 /* One of 1024 of those that take too much time, whose weights add up to all that were allocated. */
@@ -274,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_of_each_stratum),
         cmocka_unit_test(larger_ones_are_chosen_while_dear),
+        cmocka_unit_test(dear_ones_step_by_step),
         cmocka_unit_test(fewer_of_what_is_dear),
         cmocka_unit_test(periods_do_not_matter),
         cmocka_unit_test(estimates_are_unbiased),

@@ -356,9 +356,20 @@ static void page_seen_tells_heap_pages(void **state)
     assert_true(block_map_page_seen(map, 0x10ff0));
     assert_false(block_map_page_seen(map, 0x11000));
     assert_false(block_map_page_seen(map, UINT64_MAX));
-    assert_true(block_map_near_small(map, 0x1ffff0));
-    assert_false(block_map_near_small(map, 0x200000));
-    assert_false(block_map_near_small(map, UINT64_MAX));
+    assert_true(block_map_near_untracked(map, 0x1ffff0));
+    assert_false(block_map_near_untracked(map, 0x200000));
+    assert_false(block_map_near_untracked(map, UINT64_MAX));
+    /* Every 2 MiB that an untracked block touches, in tables that it may have to make. */
+    block_map_note_untracked(map, 0x7fffbff0, 0x240000);
+    block_map_note_untracked(map, UINT64_MAX - 10, 5);
+    block_map_note_untracked(map, 0x500000000, 0);
+    assert_false(block_map_near_untracked(map, 0x7fdfffff));
+    assert_true(block_map_near_untracked(map, 0x7fe00000));
+    assert_true(block_map_near_untracked(map, 0x80000000));
+    assert_true(block_map_near_untracked(map, 0x803fffff));
+    assert_false(block_map_near_untracked(map, 0x80400000));
+    assert_false(block_map_near_untracked(map, 0x500000000));
+    assert_false(block_map_find(map, 0x7fffc000, &found));
     drop_map(map);
 }
 

@@ -25,7 +25,7 @@ unsigned block_choice_take(struct block_choice *choice, struct block_choice_skip
     const unsigned most_log2 =
         dear ? BLOCK_CHOICE_TRACKED_LOG2_MAX : BLOCK_CHOICE_TRACKED_LOG2_CHEAP;
     unsigned next_log2 = tracked_log2;
-    if (dear && tracked_log2 < BLOCK_CHOICE_TRACKED_LOG2_CHEAP) {
+    if (dear && !choice->gradual && tracked_log2 < BLOCK_CHOICE_TRACKED_LOG2_CHEAP) {
         next_log2 = BLOCK_CHOICE_TRACKED_LOG2_CHEAP;
         place->chosen = 0;
     } else if (tracked_log2 < most_log2 && ++place->chosen >= enough[tracked_log2 / 2]) {

@@ -4,11 +4,13 @@
  * bursts of accesses meet so many blocks that a sample of them tells the shares of the sites that
  * allocate them.
  *
- * - Blocks of BLOCK_CHOICE_LARGE bytes and more are tracked for certain. So are those of
- *   BLOCK_CHOICE_SMALL and more while chosen blocks are not dear (below): a program may make
- *   a buffer anew for each line that it reads.
- * - Of smaller ones every stratum of 4^k allocations in a row has exactly one that is tracked, at a
- *   place drawn uniformly: each with probability 4^-k, whatever the program's own period. It weighs
+ * - Blocks of BLOCK_CHOICE_SMALL bytes and more are tracked for certain while tracking is not dear
+ *   (below), and chosen as smaller ones while it is: a program may make a buffer anew for each line
+ *   that it reads, or an array for each step that it computes.
+ * - Those of BLOCK_CHOICE_LARGE and more have a choice of their own, which counts what they take
+ *   alone: whole arrays matter one by one, and small blocks that are dear say nothing of them.
+ * - Of what is chosen every stratum of 4^k allocations in a row has exactly one that is tracked, at
+ * a place drawn uniformly: each with probability 4^-k, whatever the program's own period. It weighs
  *   4^k = 2^tracked_log2 in every sum (Horvitz and Thompson 1952; for strata, Cochran, Sampling
  *   Techniques, 3rd edition 1977, chapter 5).
  * - Each place that allocates begins with k = 0 and rises to the next k, up to 4, after 16, 32, 64,
@@ -17,7 +19,9 @@
  * - While chosen blocks are dear, that is, have taken the thread more than BLOCK_CHOICE_ADVANCE_NS
  *   and one part in BLOCK_CHOICE_ONE_IN of its time, a place goes on to k = 4 at once, and to k = 5
  *   after 16 more: a compiler allocates at a thousand sites, an interpreter ten million blocks a
- *   second, and a chosen block costs 1 to 3 us.
+ *   second, and a chosen block costs 1 to 3 us. Not so in a choice that is gradual, that of the
+ *   large ones: it goes on step by step, and the first 16 of a place are known for certain. They
+ *   come from few places, and cost 0.3 us.
  *
  * k is settled before the draws that it governs, so the weights are right whatever it is
  * (docs/estimators.md).
@@ -61,20 +65,21 @@ struct block_choice_place {
     uint8_t tracked_log2; /* one of 2^this is chosen */
 };
 
-/* All zero to begin with, but for random_state, which is not 0. */
+/* All zero to begin with, but for random_state, which is not 0, and gradual. */
 struct block_choice {
     uint64_t random_state;
     uint64_t began_ns, spent_ns; /* when time was first told of; what has been spent by now */
     bool dear;
+    bool gradual; /* while they are dear, too; set at the beginning */
     struct block_choice_place places[1 << BLOCK_CHOICE_PLACES_LOG2];
 };
 
-/* The number of the place. size: 0 .. BLOCK_CHOICE_LARGE - 1. */
+/* The number of the place. */
 static inline unsigned block_choice_place(uint64_t ip, uint64_t stack_pointer, size_t size)
 {
-    /* No two calls lie so near each other that the order, at most 15, would confuse them. Stack
+    /* Hardly two calls lie so near each other that the order, at most 63, would confuse them. Stack
      * pointers differ in multiples of 16. */
-    const uint64_t order = 31u ^ (unsigned)__builtin_clz((unsigned)size | 8);
+    const uint64_t order = 63u ^ (unsigned)__builtin_clzll(size | 8);
     /* Golden ratio. */
     return (uint32_t)(ip + (stack_pointer << 8) + order) * UINT32_C(0x9e3779b1) >>
            (32 - BLOCK_CHOICE_PLACES_LOG2);
@@ -94,11 +99,10 @@ static inline bool block_choice_passes_over(struct block_choice_skips *skips, un
     return --skips->of[place] >= 0;
 }
 
-/* Whether blocks of this size are chosen now, beside the small ones: `choice` may be NULL. */
-static inline bool block_choice_is_of_large(const struct block_choice *choice, size_t size)
+/* Whether blocks of this size are chosen now; else all are tracked. */
+static inline bool block_choice_is_made(const struct block_choice *choice, size_t size)
 {
-    return size >= BLOCK_CHOICE_SMALL && size < BLOCK_CHOICE_LARGE && choice != NULL &&
-           choice->dear;
+    return size < BLOCK_CHOICE_SMALL || choice->dear;
 }
 
 static inline void block_choice_leave(struct block_choice_skips *skips, unsigned place)

@@ -113,16 +113,29 @@ bool block_map_page_seen(const struct block_map *map, uint64_t address)
     return page != NULL && atomic_load_explicit(&page->cells, memory_order_acquire) != NULL;
 }
 
-bool block_map_near_small(const struct block_map *map, uint64_t address)
+void block_map_note_untracked(struct block_map *map, uint64_t base, uint64_t size)
+{
+    const uint64_t middle_bytes = UINT64_C(1) << MIDDLE_SHIFT;
+    if (size == 0 || !in_range(base) || !in_range(base + size - 1))
+        return;
+    for (uint64_t at = base & -middle_bytes; at < base + size; at += middle_bytes) {
+        struct middle_table *middle = CHILD(map, &map->huge[at >> HUGE_SHIFT].middle);
+        if (middle == NULL)
+            return;
+        note_untracked(middle, at);
+    }
+}
+
+bool block_map_near_untracked(const struct block_map *map, uint64_t address)
 {
     const struct middle_table *middle =
         in_range(address)
             ? atomic_load_explicit(&map->huge[address >> HUGE_SHIFT].middle, memory_order_acquire)
             : NULL;
-    return middle != NULL &&
-           atomic_load_explicit(&middle->small[middle_index(address) / 64], memory_order_relaxed) >>
-                   middle_index(address) % 64 &
-               1;
+    return middle != NULL && atomic_load_explicit(&middle->untracked[middle_index(address) / 64],
+                                                  memory_order_relaxed) >>
+                                     middle_index(address) % 64 &
+                                 1;
 }
 
 void block_map_statistics(const struct block_map *map, struct block_map_statistics *statistics)

@@ -34,7 +34,7 @@ struct block {
     uint64_t size; /* bytes as requested */
     uint32_t site; /* who allocated it; 1 .. BLOCK_SITE_MAX */
     /* It was chosen for tracking with probability 2^-tracked_log2 and stands for the inverse of
-     * that many blocks (block_choice.h). 0: certain, as for all large blocks. */
+     * that many blocks (block_choice.h). 0: certain. */
     uint8_t tracked_log2;
 };
 
@@ -84,8 +84,13 @@ bool block_map_next(const struct block_map *, uint64_t from, uint64_t to, struct
  * wait-free. */
 bool block_map_page_seen(const struct block_map *, uint64_t address);
 
-/* Whether a small block ever started in the address's 2 MiB. Signal-safe, wait-free. */
-bool block_map_near_small(const struct block_map *, uint64_t address);
+/* A block that is not tracked lies there: wherever small blocks are not near, nothing else tells
+ * that the memory is heap. Wait-free where that is known by then. */
+void block_map_note_untracked(struct block_map *, uint64_t base, uint64_t size);
+
+/* Whether a small block ever started in the address's 2 MiB, or a block lay there that was noted.
+ * Signal-safe, wait-free. */
+bool block_map_near_untracked(const struct block_map *, uint64_t address);
 
 struct block_map_statistics {
     uint64_t untracked;  /* blocks that could not be inserted */

@@ -65,7 +65,8 @@ struct middle_entry {
 
 struct middle_table {
     struct middle_entry entry[FANOUT];
-    _Atomic uint64_t small[FANOUT / 64]; /* bit per entry: a small block started there once */
+    /* Bit per entry: a small block started there once, or one lay there that is not tracked. */
+    _Atomic uint64_t untracked[FANOUT / 64];
 };
 
 struct huge_entry {
@@ -113,6 +114,14 @@ static inline bool in_range(uint64_t address)
 static inline unsigned middle_index(uint64_t address)
 {
     return address >> MIDDLE_SHIFT & (FANOUT - 1);
+}
+
+static inline void note_untracked(struct middle_table *middle, uint64_t address)
+{
+    _Atomic uint64_t *seen = &middle->untracked[middle_index(address) / 64];
+    const uint64_t bit = UINT64_C(1) << middle_index(address) % 64;
+    if ((atomic_load_explicit(seen, memory_order_relaxed) & bit) == 0)
+        atomic_fetch_or_explicit(seen, bit, memory_order_relaxed);
 }
 
 static inline unsigned page_index(uint64_t address)

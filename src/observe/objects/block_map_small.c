@@ -71,21 +71,13 @@ static void clear_stale(struct cells *cells, unsigned cell, uint32_t position)
         clear_cell(cells, cell);
 }
 
-static void note_small(struct middle_table *middle, uint64_t base)
-{
-    _Atomic uint64_t *seen = &middle->small[middle_index(base) / 64];
-    const uint64_t bit = UINT64_C(1) << middle_index(base) % 64;
-    if ((atomic_load_explicit(seen, memory_order_relaxed) & bit) == 0)
-        atomic_fetch_or_explicit(seen, bit, memory_order_relaxed);
-}
-
 bool block_map_insert_small(struct block_map *map, const struct block *block)
 {
     struct middle_table *middle = CHILD(map, &map->huge[block->base >> HUGE_SHIFT].middle);
     struct page_entry *page = middle == NULL ? NULL : block_map_create_page(map, block->base);
     if (page == NULL)
         return false;
-    note_small(middle, block->base);
+    note_untracked(middle, block->base);
     const unsigned cell = cell_index(block->base);
     const uint32_t position = position_of(block->base);
     const uint32_t word = block->site | (uint32_t)block->size << 16 | position << 29;
