@@ -76,12 +76,11 @@ void allocation_spent(uint64_t since, size_t size)
 
 /* Heap blocks. */
 
-void allocation_passed_over(const void *pointer, size_t size)
+void allocation_note_heap(uint64_t base, size_t size)
 {
-    /* Of others there are small ones around. */
-    if (size >= BLOCK_CHOICE_LARGE && pointer != NULL)
-        block_map_note_untracked(allocation_state.maps[LAYER_HEAP], (uint64_t)(uintptr_t)pointer,
-                                 size);
+    block_map_note_untracked(allocation_state.maps[LAYER_HEAP], base, size);
+    thread_cache_own->noted_low = base & -(uint64_t)BLOCK_MAP_NEAR;
+    thread_cache_own->noted_high = (base + size + BLOCK_MAP_NEAR - 1) & -(uint64_t)BLOCK_MAP_NEAR;
 }
 
 void allocation_came(const void *pointer, size_t size, enum allocator allocator,

@@ -47,8 +47,18 @@ static inline bool allocation_passes_over_larger(uint64_t ip, uint64_t stack_poi
                                     block_choice_place(ip, stack_pointer, size));
 }
 
-/* The larger block that the real allocator returned was passed over; pointer may be NULL. */
-void allocation_passed_over(const void *pointer, size_t size);
+/* The larger block that the real allocator returned was passed over; pointer may be NULL. The
+ * thread has a cache. */
+void allocation_note_heap(uint64_t base, size_t size);
+static inline void allocation_passed_over(const void *pointer, size_t size)
+{
+    const struct thread_cache *cache = thread_cache_own;
+    const uint64_t base = (uint64_t)(uintptr_t)pointer;
+    /* Of others there are small ones around. */
+    if (size >= BLOCK_CHOICE_LARGE && pointer != NULL &&
+        (base < cache->noted_low || base + size > cache->noted_high))
+        allocation_note_heap(base, size);
+}
 
 /* Around what is done for a block of `size` bytes that is tracked: allocation_spent() tells what
  * was spent since allocation_clock() gave `since`. */

@@ -42,9 +42,10 @@ struct thread_cache {
     struct block_choice_skips skips; /* of no thread: of the last one */
     struct block_choice large_choice;
     struct block_choice_skips large_skips;
-    uint64_t allocations;     /* made by the thread, */
-    uint64_t frames_walked;   /* and what it took to find their sites */
-    struct walk_memory walks; /* too large for a small alternate stack */
+    uint64_t noted_low, noted_high; /* where all is noted as heap, of the last block passed over */
+    uint64_t allocations;           /* made by the thread, */
+    uint64_t frames_walked;         /* and what it took to find their sites */
+    struct walk_memory walks;       /* too large for a small alternate stack */
     struct batch batches[BATCHES];
     /* By hash. A look into the tree takes three cache misses in a program of many contexts. */
     struct known_child children[CHILDREN];

@@ -115,10 +115,10 @@ bool block_map_page_seen(const struct block_map *map, uint64_t address)
 
 void block_map_note_untracked(struct block_map *map, uint64_t base, uint64_t size)
 {
-    const uint64_t middle_bytes = UINT64_C(1) << MIDDLE_SHIFT;
+    const uint64_t near = BLOCK_MAP_NEAR;
     if (size == 0 || !in_range(base) || !in_range(base + size - 1))
         return;
-    for (uint64_t at = base & -middle_bytes; at < base + size; at += middle_bytes) {
+    for (uint64_t at = base & -near; at < base + size; at += near) {
         struct middle_table *middle = CHILD(map, &map->huge[at >> HUGE_SHIFT].middle);
         if (middle == NULL)
             return;

@@ -85,7 +85,9 @@ bool block_map_next(const struct block_map *, uint64_t from, uint64_t to, struct
 bool block_map_page_seen(const struct block_map *, uint64_t address);
 
 /* A block that is not tracked lies there: wherever small blocks are not near, nothing else tells
- * that the memory is heap. Wait-free where that is known by then. */
+ * that the memory is heap. Of all ranges of BLOCK_MAP_NEAR bytes that it touches; wait-free where
+ * that is known by then. */
+enum { BLOCK_MAP_NEAR = 1 << 21 };
 void block_map_note_untracked(struct block_map *, uint64_t base, uint64_t size);
 
 /* Whether a small block ever started in the address's 2 MiB, or a block lay there that was noted.

@@ -88,6 +88,8 @@ struct block_map {
     struct huge_entry huge[1 << (ADDRESS_BITS - HUGE_SHIFT)];
 };
 
+_Static_assert(BLOCK_MAP_NEAR == 1 << MIDDLE_SHIFT, "a bit for each entry");
+
 /* Zeroed memory for a node, 16-byte aligned; NULL when the budget is used up. */
 void *block_map_node(struct block_map *, size_t bytes);
 
