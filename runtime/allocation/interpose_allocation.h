@@ -4,10 +4,10 @@
  *
  * Wrappers of malloc, calloc, realloc, reallocarray, free, cfree, memalign, posix_memalign,
  * aligned_alloc, valloc, pvalloc, mmap, mmap64, munmap and mremap remember blocks with the site
- * that made them: all of 4 KiB and more, and of smaller ones a sample with known probabilities
- * (objects/block_choice.h). A site is a calling context together with the function called (enum
- * allocator). The target sees the same pointers, sizes, alignment and errno as without us; nothing
- * of ours is allocated from its heap.
+ * that made them: of those below 4 KiB a sample with known probabilities, and all larger ones
+ * as long as that is cheap, else a sample (objects/block_choice.h). A site is a calling context
+ * together with the function called (enum allocator). The target sees the same pointers, sizes,
+ * alignment and errno as without us; nothing of ours is allocated from its heap.
  *
  * - A block that realloc or mremap returns belongs to the site of that call, moved or not: a
  * container that grows is named by where it grows, and its old site's block has ended.
@@ -82,7 +82,7 @@ struct allocation_options {
     struct context_tree *contexts; /* where calling contexts get their numbers */
     struct allocation_hooks hooks;
     uint64_t block_bytes_max; /* budget of the block maps, bytes; 0: 256 MiB */
-    bool every_block;         /* small ones, too: else a sample of them (block_choice.h) */
+    bool every_block;         /* else a sample of them (block_choice.h) */
     uint64_t seed;            /* of that sample */
 };
 
@@ -121,8 +121,8 @@ void allocation_each_site(void (*site)(void *user, uint32_t site_id, uint32_t co
 
 /*
  * Totals of every site that has or had blocks (in the child of a fork also those whose blocks it
- * only inherited), what threads have not yet added up included. What small blocks contribute is
- * estimated from those that are tracked. live_bytes_peak is exact to within 16 KiB per thread
+ * only inherited), what threads have not yet added up included. What blocks of a sample contribute
+ * is estimated from those that are tracked. live_bytes_peak is exact to within 16 KiB per thread
  * beside that: threads add up small blocks in batches. Signal-safe.
  */
 void allocation_site_totals(void (*totals)(void *user, const struct record_site_totals *),
@@ -141,7 +141,7 @@ bool allocation_has_parts(void);
 
 /*
  * Whether heap blocks lie within 2 MiB of an address that nothing else is known of: it is most
- * likely in a small block that is not tracked. Signal-safe, wait-free.
+ * likely in a block that is not tracked. Signal-safe, wait-free.
  */
 bool allocation_is_near_heap(uint64_t address);
 

@@ -232,8 +232,10 @@ static void test_layouts(void **state)
     assert_int_equal(pattern_of(&evidence), PATTERN_LINKED);
     evidence.object_bytes = 4096;
     assert_int_not_equal(pattern_of(&evidence), PATTERN_LINKED);
-    evidence.small_blocks = true;
+    evidence.sampled_blocks = true;
     assert_int_equal(pattern_of(&evidence), PATTERN_LINKED);
+    evidence.block_bytes = 300000; /* arrays that are made anew all the time */
+    assert_int_not_equal(pattern_of(&evidence), PATTERN_LINKED);
 }
 
 /* A column of a vector of vectors, of 3000 elements each, and nodes that lie behind each other. */
@@ -242,7 +244,7 @@ static void test_rows_that_are_blocks(void **state)
     struct access_evidence evidence = anywhere;
 
     (void)state;
-    evidence.small_blocks = true;
+    evidence.sampled_blocks = true;
     evidence.blocks = 3000;
     evidence.object_bytes = 72000;
     evidence.touched_bytes = 72e6;
@@ -268,7 +270,7 @@ static void test_who_leads_to_blocks(void **state)
     char *remedy;
 
     (void)state;
-    evidence.small_blocks = true;
+    evidence.sampled_blocks = true;
     evidence.visits = 0.5;
     evidence.far_steps = 0.5;
     remedy = pattern_remedy(PATTERN_LINKED, &evidence, "p", "");
@@ -305,7 +307,7 @@ static void test_where_indexes_come_from(void **state)
     text = pattern_reason(PATTERN_INDEXED, &evidence);
     assert_non_null(strstr(text, "at indexes that come from cells (pic.c:14), anywhere in 64 MiB"));
     free(text);
-    evidence.small_blocks = true;
+    evidence.sampled_blocks = true;
     evidence.visits = evidence.far_steps = 0.5;
     text = pattern_remedy(PATTERN_LINKED, &evidence, "p", "");
     assert_non_null(strstr(text, "where the pointers to them are (cells),"));

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "objects/block_choice.h"
+
 const char *const pattern_names[PATTERN_COUNT] = {
     [PATTERN_NONE] = "none",
     [PATTERN_IN_ORDER] = "in order",
@@ -178,7 +180,8 @@ static enum pattern pattern_of_whole_lines(const struct access_evidence *evidenc
 
 bool evidence_is_of_nodes(const struct access_evidence *evidence)
 {
-    return evidence->small_blocks ||
+    /* While tracking is dear arrays are sampled, too. */
+    return (evidence->sampled_blocks && evidence->block_bytes < BLOCK_CHOICE_LARGE) ||
            (evidence->blocks >= node_blocks && evidence->object_bytes > 0 &&
             evidence->object_bytes < node_bytes);
 }

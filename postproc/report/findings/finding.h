@@ -55,7 +55,8 @@ struct access_evidence {
     double blocks;       /* allocated ones; 0: not known */
     bool some_untracked; /* small blocks of the heap: there are more than these */
     double touched_bytes; /* by the run, in all; 0: not known */
-    bool small_blocks;    /* of the heap, most of them not tracked one by one */
+    double block_bytes;   /* largest block, used or not; 0: not known */
+    bool sampled_blocks;  /* of the heap, most of them not tracked one by one */
     double level_bytes;   /* the cache whose misses take most of its time */
     double fall_bytes;    /* the outermost cache that is too small for need_bytes */
     double inner_bytes;   /* the innermost cache */

@@ -241,7 +241,7 @@ static const char *remedy_of(struct model *model, const struct finding *finding,
     return kept;
 }
 
-/* What the remedy is for; small blocks that nobody told apart have no name of their own. */
+/* What the remedy is for; blocks that nobody told apart have no name of their own. */
 static const char *object_of_remedy(const struct finding *finding)
 {
     if (finding->object_count > 0 && strcmp(finding->objects[0], OBJECT_NAME_UNTRACKED) != 0)

@@ -109,6 +109,7 @@ static void describe_object(const struct search *search, uint32_t object,
         return;
     evidence->touched_bytes = data_object_in_use(search->model, data);
     evidence->object_bytes = fmin((double)data->size, evidence->touched_bytes);
+    evidence->block_bytes = (double)data->size;
     evidence->blocks = (double)data->blocks;
     for (size_t i = 0; i < search->model->objects.count; i++)
         evidence->some_untracked |=
@@ -121,7 +122,7 @@ static bool is_untracked(const struct search *search, const struct candidate *ca
            strcmp(search->model->objects.items[candidate->object].name, OBJECT_NAME_UNTRACKED) == 0;
 }
 
-/* Small blocks that are not tracked are like those that are, which the same line uses. */
+/* Blocks that are not tracked are like those that are, which the same line uses. */
 static uint32_t object_of(const struct search *search, uint32_t group)
 {
     const struct candidate *own = &search->candidates.items[group];
@@ -133,9 +134,9 @@ static uint32_t object_of(const struct search *search, uint32_t group)
     for (size_t g = 0; g < search->candidates.count; g++) {
         const struct candidate *other = &search->candidates.items[g];
 
-        if (other->line != own->line || is_untracked(search, other) || other->small_sum <= most)
+        if (other->line != own->line || is_untracked(search, other) || other->sampled_sum <= most)
             continue;
-        most = other->small_sum;
+        most = other->sampled_sum;
         object = other->object;
     }
     return object;
@@ -256,7 +257,7 @@ static void examine(struct search *search, uint32_t group, struct access_place *
                             .from_memory = timed_evidence_least(&evidence->timed),
                             .waited = modelled_waiting(model, grouping_subset(&search->all, group)),
                             .crowded = crowded_of(candidate)});
-    evidence->small_blocks = candidate->small_sum > 0.5 * candidate->accesses;
+    evidence->sampled_blocks = candidate->sampled_sum > 0.5 * candidate->accesses;
     if (model->exact)
         return;
     place->caller = library_caller_of(model, own);

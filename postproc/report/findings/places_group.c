@@ -24,7 +24,7 @@ static void note_access(struct search *search, size_t observation, uint32_t grou
     weight = analysis_probe_weight(search->model->analysis, observation);
     candidate->accesses += weight;
     candidate->width_sum += weight * probe->width;
-    candidate->small_sum +=
+    candidate->sampled_sum +=
         probe->tracked_log2 > 0 || probe->object_kind == OBJECT_HEAP_UNTRACKED ? weight : 0;
     candidate->crowded_sum +=
         weight * address_steps_crowded(address_steps_of(search->model, observation));
@@ -104,7 +104,7 @@ static void take_in(struct candidate *rest, const struct candidate *one)
     rest->width_sum += one->width_sum;
     rest->load_sum += one->load_sum;
     rest->crowded_sum += one->crowded_sum;
-    rest->small_sum += one->small_sum;
+    rest->sampled_sum += one->sampled_sum;
     rest->lines++;
 }
 

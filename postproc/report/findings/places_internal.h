@@ -11,7 +11,7 @@
 /* The accesses of a line to an object, or what is left of an object's accesses (lines > 0). */
 struct candidate {
     uint32_t line, object;
-    double accesses, width_sum, load_sum, small_sum, crowded_sum;
+    double accesses, width_sum, load_sum, sampled_sum, crowded_sum;
     bool growing;  /* in containers that grow */
     uint32_t pass; /* line of another loop that goes through the object in turn; GROUP_NONE: none */
     uint32_t indexes; /* candidate that may be its indexes, by its line; GROUP_NONE: none */

@@ -16,8 +16,8 @@ struct object_reference {
     uint64_t monotonic_ns;
 };
 
-/* The object that small blocks of the heap are, of which nobody knows where they come from. */
-#define OBJECT_NAME_UNTRACKED "heap, small blocks not tracked"
+/* The object that blocks of the heap are, of which nobody knows where they come from. */
+#define OBJECT_NAME_UNTRACKED "heap, blocks not tracked"
 
 /*
  * Appends the objects that the references lead to, and labels each reference with the number of its

@@ -110,7 +110,8 @@ struct record_site {
     char name[]; /* given through the API, else empty */
 };
 
-/* Of blocks below 4 KiB, estimates from those that were tracked (objects/block_choice.h). */
+/* Of blocks below 4 KiB, and of larger ones while they are dear, estimates from those that were
+ * tracked (objects/block_choice.h). */
 struct record_site_totals {
     uint32_t site_id;
     uint32_t reserved;

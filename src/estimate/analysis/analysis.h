@@ -145,7 +145,8 @@ double analysis_probe_time(const struct analysis *, size_t index, double *own);
  */
 double analysis_probe_rate(const struct analysis *, size_t index);
 double analysis_probe_weight(const struct analysis *, size_t index); /* accesses it stands for */
-/* The same where data objects are told apart: of tracked small blocks for others like them, too. */
+/* The same where data objects are told apart: of tracked blocks of a sample for others like them,
+ * too. */
 double analysis_probe_object_weight(const struct analysis *, size_t index);
 
 /* Bursts that others stand for, because there are very many. */

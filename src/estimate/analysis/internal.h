@@ -248,8 +248,9 @@ double analysis_invalidation_visits(const struct analysis *, const struct analys
 
 /*
  * small_blocks.c: what a probe stands for where data objects are told apart, by its weight. Sets
- * tracked_scale and untracked_scale: of the accesses to small heap blocks in all, what those to
- * tracked ones stand for belongs to their objects, and the rest to blocks that are not tracked.
+ * tracked_scale and untracked_scale: of the accesses to heap blocks that were chosen from in all,
+ * what those to tracked ones stand for belongs to their objects, and the rest to blocks that are
+ * not tracked.
  */
 void analysis_weigh_small_blocks(struct analysis *);
 double analysis_object_factor(const struct analysis *, const struct analysed_probe *);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What accesses to a sample of the small heap blocks say of all of them (block_choice.h has how the
+ * What accesses to a sample of the heap blocks say of all of them (block_choice.h has how the
  * sample is drawn, docs/estimators.md the reasoning).
  *
- * Every access to small heap blocks is seen as such, whether its block is tracked or not; whose
- * block it is, only of tracked ones. A site's accesses are estimated by those to its tracked
- * blocks, each weighed by the inverse of the probability that its block was tracked (Horvitz and
- * Thompson 1952). What the sites do not account for belongs to blocks that are not tracked: "heap,
- * small blocks not tracked", an object of its own. If the sites account for more than all, which is
- * chance, what is not certain is scaled down.
+ * Every access to heap blocks that are chosen from is seen as such, whether its block is tracked or
+ * not; whose block it is, only of tracked ones. A site's accesses are estimated by those to its
+ * tracked blocks, each weighed by the inverse of the probability that its block was tracked
+ * (Horvitz and Thompson 1952). What the sites do not account for belongs to blocks that are not
+ * tracked: "heap, blocks not tracked", an object of its own. If the sites account for more than
+ * all, which is chance, what is not certain is scaled down.
  *
  * Pure; no allocation. Accesses may be weighed before, in any unit.
  */
@@ -48,7 +48,7 @@ struct block_sample_estimate {
 
 /*
  * estimates[i] for tracked[i], and *rest for the blocks that are not tracked: they add up to
- * `total`, the accesses to small heap blocks in all, which is at least the sum of the tracked ones.
+ * `total`, the accesses to such heap blocks in all, which is at least the sum of the tracked ones.
  * Several entries of one site add up, variances too.
  */
 void block_sample_estimate(const struct tracked_accesses *tracked, size_t count, double total,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small heap blocks, of which a sample is tracked (docs/estimators.md, section 12). */
+/* Heap blocks of which a sample is tracked: small ones, and larger ones while they are dear
+ * (docs/estimators.md, section 12). */
 #include <math.h>
 
 #include "analysis/internal.h"
