@@ -76,26 +76,62 @@ static void larger_ones_are_chosen_while_dear(void **state)
                          block_choice_place(0x401000, 0x7ffe0000, UINT64_C(1) << 37));
 }
 
-/* A gradual choice knows the first of each place for certain, however dear they are, and ends where
- * the others do. */
+/* A gradual choice knows the first of each place for certain, however dear they are; then it goes
+ * by what they have taken too much. */
 static void dear_ones_step_by_step(void **state)
 {
     (void)state;
-    enum { BLOCKS = 1 << 20 };
-    const unsigned taken[] = {16, 32, 64, 128, 16};
-    unsigned chosen[BLOCK_CHOICE_TRACKED_LOG2_MAX + 1] = {0};
+    enum { STEP = BLOCK_CHOICE_STEP_NS, START = 1000 };
     begin(5);
     choice.gradual = true;
-    block_choice_spent(&choice, 2000000, 1000000);
-    for (unsigned i = 0; i < BLOCKS; i++) {
-        const int log2 = allocate(0x401000, 0x7ffe0000, 100000);
-        assert_true(log2 == 0 || i >= 16);
-        if (log2 >= 0)
-            chosen[log2]++;
+    block_choice_spent(&choice, START + BLOCK_CHOICE_ADVANCE_NS,
+                       BLOCK_CHOICE_ADVANCE_NS + STEP / 2);
+    for (unsigned i = 0; i < 16; i++)
+        assert_int_equal(allocate(0x401000, 0x7ffe0000, 100000), 0);
+    for (int log2 = 2; log2 <= BLOCK_CHOICE_TRACKED_LOG2_MAX + 2; log2 += 2) {
+        unsigned chosen = 0;
+        /* What was drawn before goes by first. */
+        for (unsigned i = 0; i < 4096; i++)
+            allocate(0x401000, 0x7ffe0000, 100000);
+        const int expected =
+            log2 < BLOCK_CHOICE_TRACKED_LOG2_MAX ? log2 : BLOCK_CHOICE_TRACKED_LOG2_MAX;
+        for (unsigned i = 0; i < 1 << 20; i++) {
+            const int tracked_log2 = allocate(0x401000, 0x7ffe0000, 100000);
+            assert_true(tracked_log2 == -1 || tracked_log2 == expected);
+            chosen += tracked_log2 != -1;
+        }
+        assert_in_range(chosen, (1 << 20 >> expected) - 1, (1 << 20 >> expected) + 1);
+        block_choice_spent(&choice, START + BLOCK_CHOICE_ADVANCE_NS, STEP);
     }
-    for (unsigned k = 0; k < 5; k++)
-        assert_int_equal(chosen[2 * k], taken[k]);
-    assert_true(chosen[10] > 900);
+    /* No longer dear: there is no choice to be made. */
+    block_choice_spent(&choice, 1000000000, 1);
+    assert_false(block_choice_is_made(&choice, 100000));
+}
+
+/* Of a million a second, each of which takes 1 us to track, one of 128 can be afforded: that many
+ * are tracked, none of them for more than 1024, and they stand for all. */
+static void as_many_as_their_part_pays_for(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 4000000 };
+    double stood_for = 0, variance = 0;
+    unsigned tracked = 0;
+    begin(6);
+    choice.gradual = true;
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        const int log2 =
+            block_choice_is_made(&choice, 100000) ? allocate(0x401000, 0x7ffe0000, 100000) : 0;
+        if (log2 < 0)
+            continue;
+        stood_for += ldexp(1, log2);
+        variance += ldexp(1, log2) * (ldexp(1, log2) - 1);
+        tracked++;
+        block_choice_spent(&choice, 1000000 + i * UINT64_C(1000), 1000);
+    }
+    assert_in_range(tracked, BLOCKS / 128, BLOCKS / 128 + 1000);
+    assert_true(fabs(stood_for - BLOCKS) <= 5 * sqrt(variance) + 1024);
+    /* It would be 1015 if they went to and fro between all and one of 1024. */
+    assert_true(variance < 200. * BLOCKS);
 }
 
 /* One of 1024 of those that take too much time, whose weights add up to all that were allocated. */
@@ -298,6 +334,7 @@ int main(void)
         cmocka_unit_test(one_of_each_stratum),
         cmocka_unit_test(larger_ones_are_chosen_while_dear),
         cmocka_unit_test(dear_ones_step_by_step),
+        cmocka_unit_test(as_many_as_their_part_pays_for),
         cmocka_unit_test(fewer_of_what_is_dear),
         cmocka_unit_test(periods_do_not_matter),
         cmocka_unit_test(estimates_are_unbiased),

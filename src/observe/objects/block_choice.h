@@ -20,8 +20,9 @@
  *   and one part in BLOCK_CHOICE_ONE_IN of its time, a place goes on to k = 4 at once, and to k = 5
  *   after 16 more: a compiler allocates at a thousand sites, an interpreter ten million blocks a
  *   second, and a chosen block costs 1 to 3 us. Not so in a choice that is gradual, that of the
- *   large ones: it goes on step by step, and the first 16 of a place are known for certain. They
- *   come from few places, and cost 0.3 us.
+ *   large ones, which come from few places and cost 0.3 us: there the first 16 of a place are known
+ *   for certain; then k is 1, and one more for each BLOCK_CHOICE_STEP_NS that they have taken
+ * beyond that part. So k comes to rest where as many are tracked as the part pays for.
  *
  * k is settled before the draws that it governs, so the weights are right whatever it is
  * (docs/estimators.md).
@@ -50,6 +51,7 @@ enum {
     BLOCK_CHOICE_TRACKED_LOG2_MAX = 10,
     BLOCK_CHOICE_ADVANCE_NS = 500 * 1000,
     BLOCK_CHOICE_ONE_IN = 128,
+    BLOCK_CHOICE_STEP_NS = 25 * 1000, /* 10 to 100: no difference, but in what it takes once */
 };
 
 /* Allocations to pass over at each place before the one that is chosen; < 0: it has come. All zero
@@ -69,8 +71,9 @@ struct block_choice_place {
 struct block_choice {
     uint64_t random_state;
     uint64_t began_ns, spent_ns; /* when time was first told of; what has been spent by now */
+    uint64_t over_ns;            /* so much too much */
     bool dear;
-    bool gradual; /* while they are dear, too; set at the beginning */
+    bool gradual; /* set at the beginning */
     struct block_choice_place places[1 << BLOCK_CHOICE_PLACES_LOG2];
 };
 
