@@ -9,10 +9,10 @@
  *   that it reads, or an array for each step that it computes.
  * - Those of BLOCK_CHOICE_LARGE and more have a choice of their own, which counts what they take
  *   alone: whole arrays matter one by one, and small blocks that are dear say nothing of them.
- * - Of what is chosen every stratum of 4^k allocations in a row has exactly one that is tracked, at
- * a place drawn uniformly: each with probability 4^-k, whatever the program's own period. It weighs
- *   4^k = 2^tracked_log2 in every sum (Horvitz and Thompson 1952; for strata, Cochran, Sampling
- *   Techniques, 3rd edition 1977, chapter 5).
+ * - Of what is chosen every stratum of 4^k allocations in a row has exactly one that is tracked,
+ *   at a place drawn uniformly: each with probability 4^-k, whatever the program's own period. It
+ *   weighs 4^k = 2^tracked_log2 in every sum (Horvitz and Thompson 1952; for strata, Cochran,
+ *   Sampling Techniques, 3rd edition 1977, chapter 5).
  * - Each place that allocates begins with k = 0 and rises to the next k, up to 4, after 16, 32, 64,
  *   128 chosen ones. So what is allocated a few times is known for certain, and 1 of 256 is known
  *   of what is allocated by the million.
@@ -22,7 +22,7 @@
  *   second, and a chosen block costs 1 to 3 us. Not so in a choice that is gradual, that of the
  *   large ones, which come from few places and cost 0.3 us: there the first 16 of a place are known
  *   for certain; then k is 1, and one more for each BLOCK_CHOICE_STEP_NS that they have taken
- * beyond that part. So k comes to rest where as many are tracked as the part pays for.
+ *   beyond that part. So k comes to rest where as many are tracked as the part pays for.
  *
  * k is settled before the draws that it governs, so the weights are right whatever it is
  * (docs/estimators.md).
