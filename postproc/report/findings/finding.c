@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "objects/block_choice.h"
-
 const char *const pattern_names[PATTERN_COUNT] = {
     [PATTERN_NONE] = "none",
     [PATTERN_IN_ORDER] = "in order",
@@ -37,6 +35,9 @@ static const double passed_over_once = 4;
 
 /* Nodes: more blocks than this, each of less than so many bytes. */
 static const double node_blocks = 256, node_bytes = 1024;
+
+/* From here on blocks are arrays; a sample of them is tracked where there are very many. */
+static const double array_bytes = 65536;
 
 /* A structure of which more than this part is used has nothing to part. */
 static const double used_part = 0.5;
@@ -181,7 +182,7 @@ static enum pattern pattern_of_whole_lines(const struct access_evidence *evidenc
 bool evidence_is_of_nodes(const struct access_evidence *evidence)
 {
     /* While tracking is dear arrays are sampled, too. */
-    return (evidence->sampled_blocks && evidence->block_bytes < BLOCK_CHOICE_LARGE) ||
+    return (evidence->sampled_blocks && evidence->block_bytes < array_bytes) ||
            (evidence->blocks >= node_blocks && evidence->object_bytes > 0 &&
             evidence->object_bytes < node_bytes);
 }
