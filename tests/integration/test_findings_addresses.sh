@@ -53,6 +53,13 @@ assert f['pattern'] == 'few members' and line('weight') in lines and 'records' i
     record narrow 1000
     check "columns of rows as short: across lines" says "$first
 assert f['pattern'] == 'across lines' and line('narrow') in lines and 'matrix' in names"
+    record counted 60
+    check "to where counters say: buckets, not an order of the indexes" says "$first
+assert f['pattern'] == 'indexed' and line('scatter') in lines and 'write combining' in f['remedy']"
+    record copied 200
+    check "memcpy is neither sparse nor strided" says "assert not [f for f in findings
+    if f['pattern'] in ('few members', 'across lines', 'anywhere')]"
+    check "... and its caller is named" says "assert not findings or 'address_orders.c' in findings[0]['where']"
     record shuffled 90
     check "in no order: neither" says "$first
 assert f['pattern'] == 'anywhere' and 'cells' in names"

@@ -9,13 +9,15 @@
  *   shuffled  cells of that array, each computed from the number of the turn
  *   records   one member of all records, again and again
  *   narrow    columns of a matrix whose rows are as long as a record, one after the other
+ *   copied    one half of the cells to the other, by the C library
+ *   counted   numbers to where counters say that their bucket goes on
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 192, CELLS = 1 << 22, RECORDS = 200000, NARROW = 17 };
+enum { SIDE = 192, CELLS = 1 << 22, RECORDS = 200000, NARROW = 17, BUCKETS = 1 << 16 };
 
 struct cell {
     uint32_t next, value;
@@ -108,6 +110,29 @@ static __attribute__((noinline)) double column(const double *matrix, int number)
     return most;
 }
 
+static __attribute__((noinline)) uint32_t copied(int turn)
+{
+    struct cell *half = cells + CELLS / 2;
+
+    memcpy(turn % 2 ? half : cells, turn % 2 ? cells : half,
+           CELLS / 2 * sizeof *cells); /* mark: copy */
+    return cells[turn].value;
+}
+
+static uint32_t counters[BUCKETS];
+
+static __attribute__((noinline)) uint32_t counted(uint32_t turn)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        counters[i] = i * (CELLS / BUCKETS);
+    for (uint32_t i = 0; i < CELLS; i++) {
+        uint32_t bucket = (i + turn) * 2654435761u >> 16;
+
+        cells[counters[bucket]++ % CELLS].value = i; /* mark: scatter */
+    }
+    return cells[turn].value;
+}
+
 /* A ring through all cells: multiplying by 4k + 1 and adding what is odd goes through all numbers
  * (Hull and Dobell, 1962). */
 static void link_cells(void)
@@ -146,6 +171,10 @@ int main(int argc, char **argv)
             sum += weights(records);
         else if (strcmp(kind, "narrow") == 0)
             sum += column(matrix, i % NARROW);
+        else if (strcmp(kind, "copied") == 0)
+            sum += copied(i);
+        else if (strcmp(kind, "counted") == 0)
+            sum += counted((uint32_t)i);
         else
             sum += shuffled((uint32_t)i);
     }
