@@ -222,6 +222,33 @@ void dwarf_file_line_code(struct dwarf_file *file, uint64_t address, line_codes 
     }
 }
 
+/* Spans to look at before and after one without a line. */
+enum { NEIGHBOURS = 32 };
+
+/* Compilers give no line (0) to code that they moved or merged: what stands next to it in the same
+ * function, inlined or not, is the nearest that there is. */
+static const struct line_span *with_line(struct dwarf_file *file, struct unit *unit,
+                                         const struct code_function *function,
+                                         const struct line_span *span, uint64_t address)
+{
+    const struct line_span *first = unit->lines.items, *end = first + unit->lines.count;
+    uint32_t number = function != NULL ? innermost(function, address) : 0;
+
+    if (span == NULL || span->line != 0 || function == NULL)
+        return span;
+    for (int direction = -1; direction <= 1; direction += 2)
+        for (ptrdiff_t i = 1; i <= NEIGHBOURS; i++) {
+            const struct line_span *other = span + direction * i;
+
+            if ((direction < 0 ? span - first < i : end - span <= i) ||
+                unit_function(file, unit, other->low) != function)
+                break;
+            if (other->line != 0 && innermost(function, other->low) == number)
+                return other;
+        }
+    return span;
+}
+
 void dwarf_file_frames(struct dwarf_file *file, uint64_t address, source_frames *out)
 {
     struct unit *unit = unit_of_address(file, address);
@@ -233,6 +260,7 @@ void dwarf_file_frames(struct dwarf_file *file, uint64_t address, source_frames 
         return;
     span = unit_line(file, unit, address);
     function = unit_function(file, unit, address);
+    span = with_line(file, unit, function, span, address);
     frame.directory = unit->directory;
     if (span != NULL) {
         frame.file = unit_file(file, unit, span->file);

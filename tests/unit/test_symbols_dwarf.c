@@ -191,8 +191,9 @@ static void compare_with(const char *symboliser, const char *program)
         for (int i = 0; i < count; i++) {
             const char *file = ours.items[i].file != NULL ? ours.items[i].file : "??";
 
-            if (strcmp(base_name(file), base_name(frames[i].file)) != 0 ||
-                ours.items[i].line != frames[i].line)
+            /* Code without a line: the nearest one of the function is ours. */
+            if (frames[i].line != 0 && (strcmp(base_name(file), base_name(frames[i].file)) != 0 ||
+                                        ours.items[i].line != frames[i].line))
                 fail_msg("%s 0x%lx frame %d: %s:%u, %s has %s:%u", program, (unsigned long)address,
                          i, file, ours.items[i].line, symboliser, frames[i].file, frames[i].line);
             check_function(ours.items[i].function, frames[i].function);
@@ -268,6 +269,41 @@ static void expect_frame(struct opened_module *opened, uint64_t address, const c
     else
         assert_string_equal(base_name(frames.items[0].file), file);
     free(frames.items);
+}
+
+static uint64_t symbol_of(const char *nm, const char *program, const char *name, uint64_t *size);
+
+/* An instruction that the compiler gives line 0 to, as it does to code that it moves. */
+static void test_code_without_a_line(void **state)
+{
+    struct opened_module opened = {0};
+    source_frames frames = {0};
+    char *path;
+
+    (void)state;
+    write_source("lineless.c",
+                 "int count(int x)\n"
+                 "{\n"
+                 "    x *= 3;\n"
+                 "    __asm__ volatile(\".loc 1 0\\n\"\n"
+                 "                     \"lineless: nop\\n.size lineless, 1\" : \"+r\"(x));\n"
+                 "    return x + 1;\n"
+                 "}\n"
+                 "int main(int argc, char **argv)\n"
+                 "{\n"
+                 "    (void)argv;\n"
+                 "    return count(argc);\n"
+                 "}\n");
+    assert_true(run_command("gcc -g -O0 -o lineless lineless.c"));
+    assert_true(asprintf(&path, "%s/lineless", directory) > 0);
+    opened_module_open(&opened, path, (const uint8_t *)"", 0);
+    symbol_module_frames(opened.module, symbol_of("nm", "lineless", "lineless", NULL), &frames);
+    assert_int_equal(frames.count, 1);
+    assert_string_equal(frames.items[0].function, "count");
+    assert_in_range(frames.items[0].line, 3, 6);
+    free(frames.items);
+    opened_module_close(&opened);
+    free(path);
 }
 
 /* Address and size of a symbol as nm prints them. */
@@ -686,6 +722,7 @@ int main(void)
         cmocka_unit_test(test_dwarf_4_like_addr2line),
         cmocka_unit_test(test_gcc_like_llvm_symbolizer),
         cmocka_unit_test(test_clang_like_llvm_symbolizer),
+        cmocka_unit_test(test_code_without_a_line),
         cmocka_unit_test(test_variables_like_nm),
         cmocka_unit_test(test_cpp_variables_are_demangled),
         cmocka_unit_test(test_stripped_library_has_dynamic_symbols),
