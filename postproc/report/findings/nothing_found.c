@@ -59,6 +59,24 @@ static char *unseen_text(const struct findings *findings, const char *time_word)
                          findings->sight.way_out);
 }
 
+/* Of counts the time is modelled: what misses take at most is known, and may be next to nothing. */
+static char *counted_text(const struct model *model, const struct findings *findings)
+{
+    const char *counted = model->line_rate > 1 ? "The accesses to a part of the lines were counted"
+                                               : "Every access was counted";
+    double most = ceil(100 * findings->memory.hi);
+
+    if (findings->memory.hi < 2 * FINDING_TIME_MIN)
+        return format_string("Nothing to gain: memory is not the problem. %s, and by the latencies "
+                             "below misses take at most %.0f %% of the modelled time.",
+                             counted, most);
+    return format_string("%s, but none was timed. By the latencies below misses take %.0f %% of "
+                         "the modelled time, less what overlaps. Where lines are used again too "
+                         "late, and what blocking would save: --blocking. Most misses: --lines, "
+                         "--objects.",
+                         counted, most);
+}
+
 /* Where it is worth a look all the same. Frees the text. */
 static char *with_hot_code(struct model *model, const struct findings *findings, char *text)
 {
@@ -87,12 +105,7 @@ char *nothing_found_text(struct model *model, const struct findings *findings,
     if (!(model->accesses.value > 0))
         return copy_string("No access was observed: there is nothing to say.");
     if (model->exact)
-        return format_string("%s, but none was timed: what misses are worth is not known from "
-                             "this profile alone. Where lines are used again too late, and what "
-                             "blocking would save: --blocking. Most misses: --lines, --objects.",
-                             model->line_rate > 1
-                                 ? "The accesses to a part of the lines were counted"
-                                 : "Every access was counted");
+        return counted_text(model, findings);
     if (!model->exact && model->bursts < EVIDENCE_BURSTS_MIN)
         return format_string("%zu burst%s: too few for a verdict. Run longer, or with a larger "
                              "budget.",
