@@ -53,6 +53,32 @@ static void test_indexes(void **state)
     word_writers_free(writers);
 }
 
+/* The same seen so seldom that its line stands for others, and lines of the variable's items by
+ * chance have items where that one has its indexes. */
+static void test_indexes_seldom_seen(void **state)
+{
+    struct word_writers *writers = word_writers_create();
+    struct flow flow = {.kind = TRANSFER_RAW,
+                        .true_sharing = true,
+                        .object_kind = OBJECT_GLOBAL,
+                        .object_base = line,
+                        .source = {.thread_id = PRODUCER, .width = 8},
+                        .destination = {.thread_id = CONSUMER, .width = 8},
+                        .transfers = 1000};
+
+    (void)state;
+    word_writers_add(writers, &flow);
+    flow.source = (struct flow_end){.thread_id = CONSUMER, .offset = 8, .width = 8};
+    flow.destination = (struct flow_end){.thread_id = PRODUCER, .offset = 8, .width = 8};
+    word_writers_add(writers, &flow);
+    flow.object_base = line + 640;
+    flow.source = (struct flow_end){.thread_id = PRODUCER, .offset = 8, .width = 8};
+    flow.destination = (struct flow_end){.thread_id = CONSUMER, .offset = 8, .width = 8};
+    word_writers_add(writers, &flow);
+    assert_int_equal(word_writers_use(writers, 257), WORDS_POLLED);
+    word_writers_free(writers);
+}
+
 /* The consumer writes an item of the line that are not told apart, too: a word of both. */
 static void test_both_write_items(void **state)
 {
@@ -97,8 +123,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_counter),
                                        cmocka_unit_test(test_indexes),
+                                       cmocka_unit_test(test_indexes_seldom_seen),
                                        cmocka_unit_test(test_both_write_items),
-                                       cmocka_unit_test(test_items), cmocka_unit_test(test_once)};
+                                       cmocka_unit_test(test_items),
+                                       cmocka_unit_test(test_once)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

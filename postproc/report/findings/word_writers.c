@@ -21,6 +21,13 @@ struct word_key {
     uint32_t offset, width;
 };
 
+struct line_use {
+    double transfers;
+    uint32_t writer;
+    bool several; /* write to it */
+    bool known;   /* the transfers are this line's alone, and stand for no others */
+};
+
 struct word {
     uint32_t line; /* number of it */
     uint32_t writer;
@@ -30,9 +37,8 @@ struct word {
 
 struct word_writers {
     struct intern_table *keys, *lines;
-    ARRAY(struct word) words;     /* by number in `keys` */
-    ARRAY(double) line_transfers; /* by number in `lines` */
-    uint32_t untold;              /* number of the line with address 0, + 1 */
+    ARRAY(struct word) words;         /* by number in `keys` */
+    ARRAY(struct line_use) line_uses; /* by number in `lines` */
 };
 
 struct word_writers *word_writers_create(void)
@@ -49,35 +55,39 @@ void word_writers_free(struct word_writers *writers)
     intern_table_free(writers->keys);
     intern_table_free(writers->lines);
     free(writers->words.items);
-    free(writers->line_transfers.items);
+    free(writers->line_uses.items);
     free(writers);
 }
 
-static uint32_t line_number(struct word_writers *writers, uint64_t address)
+/* Of a variable, a line that stands for others is known all the same. */
+static uint64_t line_of(const struct flow *flow)
 {
-    uint32_t line = intern_table_insert(writers->lines, &address, sizeof address);
-
-    if (line == writers->line_transfers.count)
-        ARRAY_PUSH(&writers->line_transfers, 0);
-    if (address == 0)
-        writers->untold = line + 1;
-    return line;
+    if (flow->line_address != 0 || flow->object_kind != OBJECT_GLOBAL)
+        return flow->line_address;
+    return flow->object_base;
 }
 
-static void add_store(struct word_writers *writers, uint64_t line_address,
+static void add_store(struct word_writers *writers, const struct flow *flow,
                       const struct flow_end *end, double transfers)
 {
-    struct word_key key = {.line = line_address, .offset = end->offset, .width = end->width};
-    uint32_t line = line_number(writers, line_address),
+    uint64_t address = line_of(flow);
+    struct word_key key = {.line = address, .offset = end->offset, .width = end->width};
+    uint32_t line_number = intern_table_insert(writers->lines, &address, sizeof address),
              number = intern_table_insert(writers->keys, &key, sizeof key);
+    struct line_use *line;
     struct word *word;
 
+    if (line_number == writers->line_uses.count)
+        ARRAY_PUSH(&writers->line_uses,
+                   ((struct line_use){.writer = end->thread_id, .known = flow->line_address != 0}));
     if (number == writers->words.count)
-        ARRAY_PUSH(&writers->words, ((struct word){.line = line, .writer = end->thread_id}));
+        ARRAY_PUSH(&writers->words, ((struct word){.line = line_number, .writer = end->thread_id}));
+    line = &writers->line_uses.items[line_number];
+    line->several |= line->writer != end->thread_id;
+    line->transfers += transfers;
     word = &writers->words.items[number];
     word->several |= word->writer != end->thread_id;
     word->transfers += transfers;
-    writers->line_transfers.items[line] += transfers;
 }
 
 void word_writers_add(struct word_writers *writers, const struct flow *flow)
@@ -85,9 +95,16 @@ void word_writers_add(struct word_writers *writers, const struct flow *flow)
     double part = flow->kind == TRANSFER_WAW ? 0.5 : 1;
 
     if (flow->kind != TRANSFER_WAR)
-        add_store(writers, flow->line_address, &flow->source, part * flow->transfers);
+        add_store(writers, flow, &flow->source, part * flow->transfers);
     if (flow->kind != TRANSFER_RAW)
-        add_store(writers, flow->line_address, &flow->destination, part * flow->transfers);
+        add_store(writers, flow, &flow->destination, part * flow->transfers);
+}
+
+/* Threads meet there again and again: known by its transfers, or because several write to it, each
+ * to a word of its own. */
+static bool is_hot(const struct line_use *line, double all)
+{
+    return line->known ? line->transfers >= hot_line * all : line->several;
 }
 
 enum word_use word_writers_use(const struct word_writers *writers, double object_lines)
@@ -101,8 +118,7 @@ enum word_use word_writers_use(const struct word_writers *writers, double object
 
         if (word->several)
             several += word->transfers;
-        else if (word->line + 1 != writers->untold &&
-                 writers->line_transfers.items[word->line] >= hot_line * all)
+        else if (is_hot(&writers->line_uses.items[word->line], all))
             hot += word->transfers;
     }
     if (all <= once_and_back * object_lines)
