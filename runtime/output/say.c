@@ -109,11 +109,12 @@ void say_begin(bool quiet, bool verbose, bool speaks)
  * perhaps waits for the program. */
 static bool has_room(int descriptor)
 {
-    static const struct timespec now = {0};
+    struct timespec now = {0}; /* what is left of it is written there */
     struct pollfd wanted = {.fd = descriptor, .events = POLLOUT};
 
-    return raw_call(SYS_ppoll, (long)&wanted, 1, (long)&now, 0, 0, 0) == 1 &&
-           wanted.revents & POLLOUT;
+    /* Where there is an error instead of room, the write meets it at once, and so it does where the
+     * call is refused. */
+    return raw_call(SYS_ppoll, (long)&wanted, 1, (long)&now, 0, 0, 0) != 0;
 }
 
 /* A pipe that nobody reads, or a full file, is no reason for the target to die: what the write
