@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs beside others.
+# Rests on samples: see tests/run.
 # reuse-doctor --silicon-test, where every access is simulated: the document that owners of machines send back.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 doctor=$REUSE_BUILDDIR/postproc/reuse-doctor

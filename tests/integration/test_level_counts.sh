@@ -61,7 +61,7 @@ PYTHON
 says() { grep -qE "$1" "$work/p.txt"; }
 
 # accesses per 1000 ns of CPU time of a sweep
-iterations=1500
+iterations=4000
 seconds=$({ TIMEFORMAT=%U && time "$micro/sweep" --bytes 8M --iterations "$iterations" >/dev/null; } 2>&1)
 PMU_STAND_IN_RATE=$(awk -v n="$iterations" -v s="$seconds" 'BEGIN { printf "%d", n * 1048576 / (s * 1e6) }')
 export PMU_STAND_IN_RATE
