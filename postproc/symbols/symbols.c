@@ -298,3 +298,11 @@ struct symbol_module *symbols_module_number(const struct symbols *symbols, size_
 {
     return symbols->modules.items[number];
 }
+
+struct symbol_module *symbols_module_named(const struct symbols *symbols, const char *name)
+{
+    for (size_t i = 0; name != NULL && i < symbols->modules.count; i++)
+        if (strcmp(symbol_module_name(symbols->modules.items[i]), name) == 0)
+            return symbols->modules.items[i];
+    return NULL;
+}

@@ -116,6 +116,8 @@ int64_t symbol_module_time(struct symbol_module *);
 /* Modules that were asked for, in order of first use. */
 size_t symbols_module_count(const struct symbols *);
 struct symbol_module *symbols_module_number(const struct symbols *, size_t number);
+/* The first of them that is called so; NULL: none is, or name is NULL. */
+struct symbol_module *symbols_module_named(const struct symbols *, const char *name);
 
 /* True if part of the module's debug information is in .dwo files. */
 bool symbol_module_is_split(struct symbol_module *);

@@ -7,6 +7,7 @@
 #include "arch/arch.h"
 #include "bursts/bridge.h"
 #include "bursts/cost_account.h"
+#include "bursts/first_cache.h"
 #include "bursts/look_ahead.h"
 #include "bursts/meet.h"
 #include "bursts/pursue.h"
@@ -55,26 +56,6 @@ static void meet_code(void *user, uint32_t path, uint64_t ip)
     attribution_meet(scratch->thread, path, ip);
 }
 
-/* Of the machine: sets, and ways. 0: not described. */
-static _Atomic uint32_t first_cache;
-
-void bursts_describe_cache(const struct record_cache *described)
-{
-    struct conflict_cache cache =
-        conflict_cache_of(described->bytes, described->ways, settings.line_size);
-
-    atomic_store(&first_cache, (uint32_t)cache.sets << 16 | cache.ways);
-}
-
-static struct conflict_cache conflict_cache(void)
-{
-    uint32_t known = atomic_load(&first_cache);
-
-    return known ? (struct conflict_cache){.sets = (uint16_t)(known >> 16),
-                                           .ways = (uint16_t)(known & 0xffff)}
-                 : conflict_cache_of(0, 0, settings.line_size);
-}
-
 /* How the addresses of its instructions follow each other. */
 static void write_steps(struct scratch *scratch)
 {
@@ -84,7 +65,7 @@ static void write_steps(struct scratch *scratch)
 
     record.count = address_steps_find(&scratch->steps, scratch->burst, settings.line_size,
                                       &scratch->provenance, steps);
-    set_conflicts_count(&scratch->sets, conflict_cache(), scratch->burst, steps, record.count);
+    set_conflicts_count(&scratch->sets, first_cache_sets(), scratch->burst, steps, record.count);
     cost_leave(before);
     if (record.count > 0)
         output_append(RECORD_STEPS, &record, sizeof record, steps, record.count * sizeof *steps);

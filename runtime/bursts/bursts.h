@@ -33,7 +33,4 @@ void bursts_end_thread(struct thread *);
  * that of the sample. */
 void bursts_describe(struct scratch *, uint32_t path, uint64_t ip, struct record_sample *);
 
-/* The machine's first cache, in whose sets lines may crowd. Any thread. */
-void bursts_describe_cache(const struct record_cache *);
-
 #endif

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bursts/bursts.h"
 #include "bursts/cost_account.h"
+#include "bursts/first_cache.h"
 #include "bursts/thread.h"
 #include "host_caches.h"
 #include "interposition/descriptors.h"
@@ -141,7 +141,7 @@ static void append_cache(void *user, const struct record_cache *cache)
     (void)user;
     /* A replay has no machine: what is recorded for it does not hang on one, either. */
     if (cache->level == 1 && tape_mode == TAPE_OFF)
-        bursts_describe_cache(cache);
+        first_cache_describe(cache);
     append(RECORD_CACHE, cache, sizeof *cache, NULL, 0);
 }
 

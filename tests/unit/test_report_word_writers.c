@@ -53,28 +53,31 @@ static void test_indexes(void **state)
     word_writers_free(writers);
 }
 
+/* A word of a variable whose line stands for others. */
+static void add_of_variable(struct word_writers *writers, uint64_t base, uint32_t from, uint32_t to,
+                            uint16_t offset)
+{
+    struct flow flow = {.kind = TRANSFER_RAW,
+                        .true_sharing = true,
+                        .object_kind = OBJECT_GLOBAL,
+                        .object_base = base,
+                        .source = {.thread_id = from, .offset = offset, .width = 8},
+                        .destination = {.thread_id = to, .offset = offset, .width = 8},
+                        .transfers = 1000};
+
+    word_writers_add(writers, &flow);
+}
+
 /* The same seen so seldom that its line stands for others, and lines of the variable's items by
  * chance have items where that one has its indexes. */
 static void test_indexes_seldom_seen(void **state)
 {
     struct word_writers *writers = word_writers_create();
-    struct flow flow = {.kind = TRANSFER_RAW,
-                        .true_sharing = true,
-                        .object_kind = OBJECT_GLOBAL,
-                        .object_base = line,
-                        .source = {.thread_id = PRODUCER, .width = 8},
-                        .destination = {.thread_id = CONSUMER, .width = 8},
-                        .transfers = 1000};
 
     (void)state;
-    word_writers_add(writers, &flow);
-    flow.source = (struct flow_end){.thread_id = CONSUMER, .offset = 8, .width = 8};
-    flow.destination = (struct flow_end){.thread_id = PRODUCER, .offset = 8, .width = 8};
-    word_writers_add(writers, &flow);
-    flow.object_base = line + 640;
-    flow.source = (struct flow_end){.thread_id = PRODUCER, .offset = 8, .width = 8};
-    flow.destination = (struct flow_end){.thread_id = CONSUMER, .offset = 8, .width = 8};
-    word_writers_add(writers, &flow);
+    add_of_variable(writers, line, PRODUCER, CONSUMER, 0);
+    add_of_variable(writers, line, CONSUMER, PRODUCER, 8);
+    add_of_variable(writers, line + 640, PRODUCER, CONSUMER, 8);
     assert_int_equal(word_writers_use(writers, 257), WORDS_POLLED);
     word_writers_free(writers);
 }

@@ -57,15 +57,10 @@ static const struct loaded_source *source_of(struct line_texts *texts, const cha
 /* Modification time of the module's file; 0: not known. */
 static int64_t time_of_module(struct line_texts *texts, const char *name)
 {
-    struct symbols *symbols = resolver_symbols(texts->model->resolver);
+    struct symbol_module *module =
+        symbols_module_named(resolver_symbols(texts->model->resolver), name);
 
-    for (size_t i = 0; name != NULL && i < symbols_module_count(symbols); i++) {
-        struct symbol_module *module = symbols_module_number(symbols, i);
-
-        if (strcmp(symbol_module_name(module), name) == 0)
-            return symbol_module_time(module);
-    }
-    return 0;
+    return module != NULL ? symbol_module_time(module) : 0;
 }
 
 /* The line, without what stands before and behind it, and with one blank for many. */

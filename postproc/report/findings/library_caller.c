@@ -10,17 +10,12 @@
 
 bool is_system_library(struct model *model, const char *module)
 {
-    struct symbols *symbols = resolver_symbols(model->resolver);
+    const struct symbol_module *known;
 
     if (module == NULL || strstr(module, ".so") == NULL)
         return false;
-    for (size_t i = 0; i < symbols_module_count(symbols); i++) {
-        struct symbol_module *known = symbols_module_number(symbols, i);
-
-        if (strcmp(symbol_module_name(known), module) == 0)
-            return is_system_file(symbol_module_path(known));
-    }
-    return false;
+    known = symbols_module_named(resolver_symbols(model->resolver), module);
+    return known != NULL && is_system_file(symbol_module_path(known));
 }
 
 size_t innermost_own_frame(struct model *model, const struct calling_context *context)

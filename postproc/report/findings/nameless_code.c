@@ -1,35 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/findings/nameless_code.h"
 
-#include <string.h>
-
 #include "symbols/library_source.h"
 
-/* NULL: there is none of that name, or it has debug information. */
-static const struct symbol_module *module_without_lines(struct model *model, const char *name)
+static bool lacks_lines(struct symbol_module *module)
 {
-    struct symbols *symbols = resolver_symbols(model->resolver);
+    enum module_state state = symbol_module_state(module);
 
-    for (size_t i = 0; name != NULL && i < symbols_module_count(symbols); i++) {
-        struct symbol_module *module = symbols_module_number(symbols, i);
-        enum module_state state = symbol_module_state(module);
-
-        if (strcmp(symbol_module_name(module), name) == 0)
-            return state == MODULE_STRIPPED || state == MODULE_SYMBOLS ? module : NULL;
-    }
-    return NULL;
+    return state == MODULE_STRIPPED || state == MODULE_SYMBOLS;
 }
 
 char *nameless_code_text(struct model *model, const struct finding *const *findings, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct code_line *line = &findings[i]->lines[0];
-        const struct symbol_module *module;
+        struct symbol_module *module;
 
         if (findings[i]->line_count == 0 || line->file != NULL)
             continue;
-        module = module_without_lines(model, line->module);
-        if (module == NULL)
+        module = symbols_module_named(resolver_symbols(model->resolver), line->module);
+        if (module == NULL || !lacks_lines(module))
             continue;
         if (is_system_file(symbol_module_path(module)))
             return format_string("Source lines of %s: reuse-doctor %s says which package has its "
