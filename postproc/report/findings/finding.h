@@ -37,6 +37,7 @@ enum pattern {
     PATTERN_GROWTH,        /* containers move to larger blocks again and again */
     PATTERN_LOCKS,         /* much time in taking and releasing locks */
     PATTERN_WAITING,       /* threads wait for each other, or begin and end */
+    PATTERN_PAGE_FAULTS,   /* the kernel hands out memory, and has it back, again and again */
     PATTERN_COUNT
 };
 extern const char *const pattern_names[PATTERN_COUNT]; /* in JSON and CSV */

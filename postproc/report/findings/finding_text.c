@@ -32,6 +32,7 @@ const char *finding_pattern_text(enum pattern pattern)
         [PATTERN_GROWTH] = "Reallocation (a container grows again and again)",
         [PATTERN_LOCKS] = "Locking (time goes into taking and releasing locks)",
         [PATTERN_WAITING] = "Synchronization (threads wait for each other)",
+        [PATTERN_PAGE_FAULTS] = "Page faults (the kernel clears and maps memory for its first use)",
     };
 
     return words[pattern];

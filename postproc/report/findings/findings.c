@@ -202,6 +202,7 @@ static const char *check_of(enum pattern pattern)
     case PATTERN_GROWTH:
     case PATTERN_LOCKS:
     case PATTERN_WAITING:
+    case PATTERN_PAGE_FAULTS:
         return "reuse-report --contexts";
     case PATTERN_PASSES:
     case PATTERN_ACROSS_LINES:
@@ -333,6 +334,7 @@ const struct findings *findings_of(struct model *model)
     findings->silent = burst_time_silent(model);
     findings->timed = !model->exact && findings->cpu_ns > 0;
     grows = findings_add_libraries(model, findings);
+    findings_add_page_faults(model, findings);
     contended_bursts_find(model, findings->cpu_ns, FINDING_TIME_MIN, &contended);
     access_places_find(model, &findings->costs, grows, &contended, &places);
     findings->memory = places.time;

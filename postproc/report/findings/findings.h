@@ -86,6 +86,8 @@ void findings_add_sharing(struct model *, struct findings *, const struct conten
 /* Time in the allocator, in containers that grow, at locks and in waiting for other threads.
  * Appends to findings->items. True if a container grows: misses in there are its affair. */
 bool findings_add_libraries(struct model *, struct findings *);
+/* Time in page faults, measured by their number. Appends to findings->items. */
+void findings_add_page_faults(struct model *, struct findings *);
 /* Whether a container grows there. */
 bool is_growing_context(const struct calling_context *);
 

@@ -7,6 +7,7 @@
 #include "report/findings/burst_time.h"
 #include "report/findings/finding_text.h"
 #include "report/findings/library_caller.h"
+#include "report/model/kernel_use.h"
 #include "report/model/last_uses.h"
 
 /* What a moment of the CPU time is put down to. */
@@ -141,17 +142,32 @@ static char *place_words(struct model *model, const struct findings *findings)
                                findings->hot_with_callees ? " and what that calls" : "");
 }
 
+/* A program that asks less of the kernel has no need to be told. */
+static const double kernel_time_told = 0.2;
+
+/* The caller frees it. */
+static char *kernel_words(const struct model *model)
+{
+    double time = kernel_use_of(model).time;
+
+    return time >= kernel_time_told
+               ? format_string(" The kernel takes %.0f %% of the CPU time.", 100 * time)
+               : copy_string("");
+}
+
 char *hot_code_text(struct model *model, const struct findings *findings)
 {
-    char *time, *place, *text;
+    char *time, *place, *kernel, *text;
 
     if (findings->hot.function == NULL)
         return copy_string("");
     time = finding_share_text(findings->hot_time);
     place = place_words(model, findings);
-    text = format_string(" %s, %s, is spent in %s.",
+    kernel = kernel_words(model);
+    text = format_string(" %s, %s, is spent in %s.%s",
                          findings->hot_time.lo > 0.5 ? "Most of the time" : "The most time", time,
-                         place);
+                         place, kernel);
+    free(kernel);
     free(place);
     free(time);
     return text;

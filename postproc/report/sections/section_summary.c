@@ -12,6 +12,7 @@
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
 #include "report/sections/summary_losses.h"
+#include "report/sections/summary_memory.h"
 #include "report/sharing/sharing_advice.h"
 
 /* Sums over the threads and profiles that are looked at. */
@@ -221,22 +222,6 @@ static void add_measurement(struct model *model, struct document *document, stru
     free(value);
 }
 
-static void add_memory(struct model *model, struct document *document, struct section *section)
-{
-    double bytes = analysis_farthest_reuse(model->analysis);
-    char *number, *text;
-
-    if (!isfinite(bytes))
-        return;
-    number = number_bytes(bytes);
-    text = format_string("at most %s in use%s: no reuse is farther than that", number,
-                         model->profile_count > 1 ? " by one process" : "");
-    section_fact_as(document, section, "farthest_reuse", "Memory", INTERVAL_NONE,
-                    cell_value(CELL_BYTES, bytes), text);
-    free(text);
-    free(number);
-}
-
 /* Less of the time in loops whose rate is known rounds to nothing. */
 #define COVERED_MIN 0.005
 
@@ -437,7 +422,7 @@ void section_summary(struct model *model, struct document *document, bool shown)
     add_time(document, section, &totals);
     add_measurement(model, document, section);
     add_observed(model, document, section);
-    add_memory(model, document, section);
+    summary_add_memory(model, document, section);
     add_rate(model, document, section);
     add_truth(model, document, section);
     add_overhead(document, section, &totals, model->exact);

@@ -258,3 +258,8 @@ const char *profile_origin_text(const struct profile *profile, uint32_t origin_i
     }
     return fallback;
 }
+
+double profile_origin_number(const struct profile *profile, uint32_t origin_id, const char *key)
+{
+    return strtod(profile_origin_text(profile, origin_id, key, "0"), NULL);
+}

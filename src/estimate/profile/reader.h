@@ -118,6 +118,8 @@ static inline bool profile_runs_threads(const struct profile *profile)
 /* Value of a key for one origin (record_thread.origin_id); for 0 the same as profile_run_text(). */
 const char *profile_origin_text(const struct profile *, uint32_t origin_id, const char *key,
                                 const char *fallback);
+/* The same as a number that may have a fraction; 0: not there. */
+double profile_origin_number(const struct profile *, uint32_t origin_id, const char *key);
 
 /* NULL when not there. Constant time for identifiers without large gaps, else a binary search. */
 const struct record_module *profile_module(const struct profile *, uint32_t module_id);

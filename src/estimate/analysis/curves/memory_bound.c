@@ -2,7 +2,6 @@
 #include "analysis/curves/memory_bound.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /*
  * The kernel adds pages up by CPU and tells the sum of what was handed in, which a CPU does when it
@@ -12,11 +11,6 @@
 static double pages_not_told(double cpus, double faults)
 {
     return fmin(fmax(fmax(32, 2 * cpus) * cpus, 64), 16 * faults);
-}
-
-static double number(const struct profile *profile, uint32_t origin, const char *key)
-{
-    return strtod(profile_origin_text(profile, origin, key, "0"), NULL);
 }
 
 static double threads_of(const struct profile *profile, uint32_t origin)
@@ -34,9 +28,10 @@ static double threads_of(const struct profile *profile, uint32_t origin)
  */
 static double bytes_of(const struct profile *profile, uint32_t origin)
 {
-    double peak = number(profile, origin, "peak_memory_bytes");
-    double page = number(profile, origin, "page_size"), cpus = number(profile, origin, "cpus");
-    double faults = number(profile, origin, "page_faults");
+    double peak = profile_origin_number(profile, origin, "peak_memory_bytes");
+    double page = profile_origin_number(profile, origin, "page_size"),
+           cpus = profile_origin_number(profile, origin, "cpus");
+    double faults = profile_origin_number(profile, origin, "page_faults");
 
     if (!(peak > 0 && page > 0 && cpus > 0))
         return INFINITY;
