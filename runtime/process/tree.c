@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The variable reads PID:DESCRIPTOR:KEY:START_NS: process PID has the page open under that number,
- * and the page begins with that key, so that neither an old variable nor a number used again leads
- * to another page.
+ * The variable reads PID:DESCRIPTOR:KEY:START_NS:FILTERS: process PID has the page open under that
+ * number, and the page begins with that key, so that neither an old variable nor a number used
+ * again leads to another page. FILTERS is how many seccomp filters were found harmless.
  */
 #include "process/tree.h"
 
@@ -63,6 +63,7 @@ static uint64_t started_ns; /* of the run */
 static int descriptor = -1; /* of the page, in the first process */
 static bool counted;        /* this process, as running */
 static uint64_t number;     /* this one's among all that have begun */
+static uint64_t filters;    /* of seccomp, harmless to this process and those that it starts */
 
 /* What of this process is in the page. */
 static struct {
@@ -84,7 +85,7 @@ static void count_this(void)
 struct place {
     long pid;
     int descriptor;
-    uint64_t key, started_ns;
+    uint64_t key, started_ns, filters;
 };
 
 static bool read_place(struct place *place)
@@ -95,7 +96,8 @@ static bool read_place(struct place *place)
     if (!text || !handed_down_number(&text, ':', &pid) || pid > INT32_MAX ||
         !handed_down_number(&text, ':', &handed) || handed > INT32_MAX ||
         !handed_down_number(&text, ':', &place->key) ||
-        !handed_down_number(&text, '\0', &place->started_ns))
+        !handed_down_number(&text, ':', &place->started_ns) ||
+        !handed_down_number(&text, '\0', &place->filters))
         return false;
     place->pid = (long)pid;
     place->descriptor = (int)handed;
@@ -227,14 +229,29 @@ bool tree_is_inherited(void)
     return read_place(&place);
 }
 
+uint64_t tree_harmless_filters(void)
+{
+    struct place place;
+
+    return read_place(&place) ? place.filters : 0;
+}
+
+void tree_found_harmless(uint64_t count)
+{
+    filters = count;
+}
+
 void tree_leave(void)
 {
+    struct place place;
     char text[128];
 
-    if (descriptor < 0)
+    if (descriptor >= 0)
+        place = (struct place){first, descriptor, page->key, started_ns, 0};
+    else if (!read_place(&place) || place.filters == filters)
         return;
-    snprintf(text, sizeof text, "%ld:%d:%" PRIu64 ":%" PRIu64, (long)first, descriptor,
-             (uint64_t)page->key, started_ns);
+    snprintf(text, sizeof text, "%ld:%d:%" PRIu64 ":%" PRIu64 ":%" PRIu64, place.pid,
+             place.descriptor, place.key, place.started_ns, filters);
     environment_set(name, text);
 }
 

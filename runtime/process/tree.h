@@ -39,6 +39,13 @@ bool tree_begin(bool named);
  */
 bool tree_is_inherited(void);
 
+/* How many seccomp filters the tree's processes before were tried under, and went on: a process
+ * under as many has those, as filters are only ever added. Before tree_begin(); 0: none. */
+uint64_t tree_harmless_filters(void);
+
+/* This process goes on under so many: for the programs that it starts. */
+void tree_found_harmless(uint64_t count);
+
 /* Puts the tree into the environment, for the programs that this process starts. */
 void tree_leave(void);
 

@@ -67,7 +67,7 @@ check "a process is killed: one line, of which it has not ended" \
     grep -qE 'of [0-9]+ processes in 1 profile, 1 of them has not ended' err
 check "... and no other" test "$(told err | grep -c .)" -eq 1
 rm -f ./*.rprof
-LD_PRELOAD=$library REUSE_TREE=1:2:3:4 REUSE_QUIET=1 sh -c 'exit 3' >out 2>err
+LD_PRELOAD=$library REUSE_TREE=1:2:3:4:0 REUSE_QUIET=1 sh -c 'exit 3' >out 2>err
 check "a run that has ended is nobody's" test $? -eq 3 -a ! -s err
 LD_PRELOAD=$library REUSE_TREE=nonsense sh -c 'exit 3' 2>err
 check "nonsense for a run: one is begun" test "$(told err | grep -c .)" -eq 1

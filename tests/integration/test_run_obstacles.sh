@@ -102,6 +102,11 @@ else
     start "$deny" kill env LD_PRELOAD="$REUSE_BUILDDIR/runtime/.libs/libreuse.so" sh -c './sweep >&2; ./sweep'
     check "an inherited filter kills: the programs that the first one starts run" unchanged
     check "an inherited filter kills: ... and say nothing" eval 'test "$(grep -c unprofiled "$work/err")" = 1'
+    # A filter that kills nothing is tried once: who is started later is told how many there are.
+    run "$deny" allow env LD_PRELOAD="$REUSE_BUILDDIR/runtime/.libs/libreuse.so" \
+        sh -c "sh -c 'echo \${REUSE_TREE##*:}; sed -n \"s/Seccomp_filters:[^0-9]*//p\" /proc/self/status; ./sweep >&2'"
+    check "harmless filters: their number is handed on" \
+        test -n "$(sed -n 1p "$work/out")" -a "$(sed -n 1p "$work/out")" = "$(sed -n 2p "$work/out")"
 fi
 
 if $usable && "$hold" all true; then

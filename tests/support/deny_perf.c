@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * deny_perf EPERM|ENOSYS|EACCES|E2BIG|kill PROGRAM [ARGS]: runs a program under a seccomp filter
- * that answers perf_event_open as container run-times do. Needs no privileges. Exit status 99: the
- * filter cannot be installed.
+ * deny_perf EPERM|ENOSYS|EACCES|E2BIG|kill|allow PROGRAM [ARGS]: runs a program under a seccomp
+ * filter that answers perf_event_open as container run-times do. Needs no privileges. Exit status
+ * 99: the filter cannot be installed.
  *
  * deny_perf blocking|trying PROGRAM [ARGS]: a kernel that kills where an event comes while SIGTRAP
  * is blocked, or where that cannot be tried. For the trial of runtime/interposition/blocked_trap.c:
@@ -30,7 +30,7 @@ static unsigned answer_named(const char *name)
         return SECCOMP_RET_ERRNO | EACCES;
     if (strcmp(name, "E2BIG") == 0)
         return SECCOMP_RET_ERRNO | E2BIG;
-    return SECCOMP_RET_KILL_PROCESS;
+    return strcmp(name, "allow") == 0 ? SECCOMP_RET_ALLOW : SECCOMP_RET_KILL_PROCESS;
 }
 
 #define ARGUMENT(i) (offsetof(struct seccomp_data, args) + 8 * (i))
