@@ -163,7 +163,7 @@ static size_t word_length(const char *text)
     return length;
 }
 
-void put_wrapped(const struct text_page *page, const char *text, size_t indent)
+void put_filled(const struct text_page *page, const char *text, size_t indent)
 {
     FILE *stream = page->stream;
     size_t column = 0;
@@ -190,7 +190,12 @@ void put_wrapped(const struct text_page *page, const char *text, size_t indent)
         text += length;
         text += *text != '\0';
     }
-    fputc('\n', stream);
+}
+
+void put_wrapped(const struct text_page *page, const char *text, size_t indent)
+{
+    put_filled(page, text, indent);
+    fputc('\n', page->stream);
 }
 
 /* The 8 colours that every terminal has, whose shades are its user's choice; bold where they would

@@ -41,6 +41,8 @@ void put_words_shortened(const char *text, size_t width, FILE *);
 /* Words on lines of PROSE columns, all indented. A longer word has a line of its own; if even the
  * page is too narrow for it, it is shortened. */
 void put_wrapped(const struct text_page *, const char *text, size_t indent);
+/* The same without the end of the last line. */
+void put_filled(const struct text_page *, const char *text, size_t indent);
 
 /* What is written between the two has the tone, where the page has colours. */
 void tone_begin(const struct text_page *, enum tone);

@@ -10,7 +10,7 @@
 #include "support/memory.h"
 
 enum { GAP = 2, READABLE_MIN = 22, FLEXIBLE_MIN = 8 };
-enum { DETAIL_INDENT = 4, DETAIL_LINES = 3 };
+enum { DETAIL_INDENT = 4, DETAIL_LINES = 3, TITLE_LINES = 2 };
 
 static bool is_left_aligned(const struct table *table, size_t column)
 {
@@ -175,22 +175,31 @@ static void put_aligned(const struct text_page *page, const char *text, enum ton
     free(fitted);
 }
 
-/* The middle of names that are longer than a few lines is left out, if the page has a width. */
-static void put_detail(const struct text_page *page, const struct row *row)
+/* Words on a few lines of the page, if it has a width: the middle of longer names is left out. */
+static void put_names(const struct text_page *page, const char *names, size_t lines, size_t indent)
 {
-    size_t line = page->style.width - DETAIL_INDENT, size;
+    size_t line = page->style.width - indent, size;
     char *text;
     FILE *memory;
 
-    if (page->style.width == 0 || row->prose) {
-        put_wrapped(page, row->detail, DETAIL_INDENT);
+    if (page->style.width == 0) {
+        put_filled(page, names, indent);
         return;
     }
     memory = open_text(&text, &size);
-    put_words_shortened(row->detail, DETAIL_LINES * line * 9 / 10, memory);
+    put_words_shortened(names, lines * line * 9 / 10, memory);
     fclose(memory);
-    put_wrapped(page, text, DETAIL_INDENT);
+    put_filled(page, text, indent);
     free(text);
+}
+
+static void put_detail(const struct text_page *page, const struct row *row)
+{
+    if (row->prose)
+        put_filled(page, row->detail, DETAIL_INDENT);
+    else
+        put_names(page, row->detail, DETAIL_LINES, DETAIL_INDENT);
+    fputc('\n', page->stream);
 }
 
 static void put_headings(const struct text_page *page, const struct table *table,
@@ -272,7 +281,7 @@ void put_table(const struct text_page *page, const struct table *table)
     if (table->title == NULL)
         return;
     tone_begin(page, TONE_TITLE);
-    fputs(table->title, page->stream);
+    put_names(page, table->title, TITLE_LINES, 0);
     tone_end(page, TONE_TITLE);
     fputc('\n', page->stream);
     if (table->basis != NULL)
