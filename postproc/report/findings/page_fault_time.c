@@ -225,10 +225,6 @@ static const char keep_of_heap[] =
     "MALLOC_TRIM_THRESHOLD_=-1, so that glibc's malloc keeps what is freed, or with "
     "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (huge pages)";
 
-static const char keep_of_others[] =
-    "keep memory and use it again, instead of giving it back to the kernel (munmap, "
-    "madvise(MADV_DONTNEED)) and having it anew; or ask for huge pages (madvise(MADV_HUGEPAGE))";
-
 static const char *reason_of(struct model *model, const struct faults *faults)
 {
     char *all = number_count(faults->use.page_faults),
@@ -272,7 +268,7 @@ static struct finding finding_of(struct model *model, const struct faults *fault
     finding.remedy = !again ? huge_pages
                      : finding.object_count > 0 && strcmp(finding.object_kind, "heap") == 0
                          ? keep_of_heap
-                         : keep_of_others;
+                         : NULL;
     return finding;
 }
 

@@ -169,6 +169,10 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
     case PATTERN_WAITING:
         return copy_string("give threads even work (smaller pieces, dynamic schedules), and fewer, "
                            "longer parallel parts; fewer threads, if there are more than CPUs");
+    case PATTERN_PAGE_FAULTS:
+        return copy_string("keep memory and use it again, instead of giving it back to the kernel "
+                           "(munmap, madvise(MADV_DONTNEED)) and having it anew; or ask for huge "
+                           "pages (madvise(MADV_HUGEPAGE))");
     case PATTERN_GROWTH:
         return copy_string("reserve room for all elements before they are inserted (reserve(), "
                            "or its like), or keep the container from turn to turn");
