@@ -22,13 +22,17 @@ static char *share_end(double value)
     return format_string(value <= 0 || value >= 0.0995 ? "%.0f" : "%.1f", 100 * value);
 }
 
+/* A lower end at less than this part of the value: it is hard to see how little it is. */
+#define NEXT_TO_NOTHING 0.1
+
 /* 12.3+-0.5 would go below zero or above all, or says less than its two ends. */
 static bool is_better_as_range(const struct cell *cell, double half)
 {
     const struct estimate *value = &cell->value;
 
     if (cell->kind == CELL_SHARE)
-        return half >= 0.0005 && (value->value - half < 0 || value->value + half > 1);
+        return half >= 0.0005 &&
+               (value->value - half < NEXT_TO_NOTHING * value->value || value->value + half > 1);
     return half >= value->value;
 }
 

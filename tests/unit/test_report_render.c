@@ -368,6 +368,24 @@ static void test_shares_between_two_ends(void **state)
     }
 }
 
+/* A value with an interval as wide as itself is hard to read. */
+static void test_wide_intervals_are_ranges(void **state)
+{
+    static const struct {
+        struct estimate value;
+        const char *shown;
+    } cases[] = {{{0.131, 0.003, 0.259}, "0.3 to 26"}, {{0.131, 0.031, 0.231}, "13.1+-10.0"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct cell cell = cell_estimate(CELL_SHARE, cases[i].value);
+        char *text = cell_string(&cell);
+
+        assert_string_equal(text, cases[i].shown);
+        free(text);
+    }
+}
+
 /* What a function is called tells more than the version of its library. */
 static void test_modules_are_shortened_before_functions(void **state)
 {
@@ -573,6 +591,7 @@ int main(void)
         cmocka_unit_test(test_much_time_is_shown_however_few_accesses),
         cmocka_unit_test(test_modules_are_shortened_before_functions),
         cmocka_unit_test(test_amounts_that_are_hardly_known),
+        cmocka_unit_test(test_wide_intervals_are_ranges),
         cmocka_unit_test(test_both_ends_of_a_range_have_one_unit),
         cmocka_unit_test(test_colours_change_no_text),
         cmocka_unit_test(test_strings_are_utf8),
