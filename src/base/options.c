@@ -30,7 +30,7 @@ const struct option_description option_table[OPTION_COUNT] = {
                           "a power of two from 32 to 4096", "cache line that reuse is taken at"},
     [OPTION_OUTPUT] = {"REUSE_OUTPUT", "output", 'o', "PATTERN", NULL, "reuse.%e.%p.rprof",
                        "a file name of at most 4095 bytes with %p, %h, %j, %r, %e and %%",
-                       "name; %h host, %j job, %r rank"},
+                       "file, folder; %h host, %r rank"},
     [OPTION_FOLLOW] = {"REUSE_FOLLOW", "follow", 0, "LIST", NULL, "fork,exec",
                        "a list of fork and exec, or none", "profile offspring too, or none"},
     [OPTION_EVENT] = {"REUSE_EVENT", "event", 0, "NAME", NULL, "",
@@ -354,24 +354,24 @@ static const char *find_variable(const char *const *environment, const char *nam
     return NULL;
 }
 
-/* The ranks of a job are named by it, so that they are found together. */
-static void set_job_default(const char *const *environment, struct options *options)
+/* The default. The ranks of a job are named by it, so that they are found together. */
+static const char *default_output(const char *const *environment)
 {
     struct job job;
 
     job_find(environment, &job);
-    if (job.id[0] != '\0')
-        apply(options, OPTION_OUTPUT, OPTIONS_OUTPUT_OF_JOB);
+    return job.id[0] != '\0' ? OPTIONS_OUTPUT_OF_JOB : option_table[OPTION_OUTPUT].fallback;
 }
 
 int options_read(const char *const *environment, struct options *options, char *message,
                  size_t message_size)
 {
     struct option_text text = option_text_begin(message, message_size);
+    const char *output = default_output(environment);
     int status = 0;
 
     set_defaults(options);
-    set_job_default(environment, options);
+    apply(options, OPTION_OUTPUT, output);
     for (int i = 0; i < OPTION_COUNT; i++) {
         enum option_id id = (enum option_id)i;
         const char *value = find_variable(environment, option_table[id].variable);
@@ -384,6 +384,7 @@ int options_read(const char *const *environment, struct options *options, char *
         }
         status = -1;
     }
+    option_output_in_folder(options->output, output);
     return status;
 }
 

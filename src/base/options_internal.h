@@ -44,5 +44,7 @@ bool option_parse_text(const char *text, char *value, size_t size);
 
 /* Whether a pattern of an output file has known conversions alone. */
 bool option_pattern_is_valid(const char *pattern);
+/* A folder as the output, one that is there or whose name ends with '/', gets a file's name. */
+void option_output_in_folder(char output[], const char *name);
 
 #endif

@@ -2,6 +2,7 @@
 /* Names of output files from their pattern. Signal-safe. */
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "options_internal.h"
 
@@ -16,6 +17,25 @@ bool option_pattern_is_valid(const char *pattern)
             return false;
     }
     return true;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+void option_output_in_folder(char output[], const char *name)
+{
+    size_t length = strlen(output), more = strlen(name) + 1;
+    bool ends = length > 0 && output[length - 1] == '/';
+
+    if ((!ends && !is_folder(output)) || length + 1 + more > OPTIONS_OUTPUT_MAX)
+        return;
+    if (!ends)
+        output[length++] = '/';
+    memcpy(output + length, name, more);
 }
 
 static const char *file_of_program(const struct output_names *names)

@@ -426,9 +426,37 @@ static void names_profiles_of_jobs(void **state)
     assert_string_equal(options.output, "reuse.%e.%p.rprof");
 }
 
+static void takes_a_folder(void **state)
+{
+    static const struct {
+        const char *environment[4], *output;
+    } cases[] = {
+        {{"REUSE_OUTPUT=/tmp", NULL}, "/tmp/reuse.%e.%p.rprof"},
+        {{"REUSE_OUTPUT=/tmp/", NULL}, "/tmp/reuse.%e.%p.rprof"},
+        {{"REUSE_OUTPUT=/not/there/%h/", NULL}, "/not/there/%h/reuse.%e.%p.rprof"},
+        {{"REUSE_OUTPUT=/not/there", NULL}, "/not/there"},
+        {{"REUSE_OUTPUT=/dev/null", NULL}, "/dev/null"},
+        {{"PMIX_NAMESPACE=7", "PMIX_RANK=1", "REUSE_OUTPUT=/tmp/", NULL},
+         "/tmp/" OPTIONS_OUTPUT_OF_JOB},
+    };
+    char longest[OPTIONS_OUTPUT_MAX + 16] = "REUSE_OUTPUT=";
+    const char *const full[] = {longest, NULL};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(options_parse(cases[i].environment, &options, message, sizeof message), 0);
+        assert_string_equal(options.output, cases[i].output);
+    }
+    /* No room for a name: left as it is, and refused by the kernel. */
+    memset(longest + strlen(longest), '/', OPTIONS_OUTPUT_MAX - 1);
+    assert_int_equal(options_parse(full, &options, message, sizeof message), 0);
+    assert_int_equal(strlen(options.output), OPTIONS_OUTPUT_MAX - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_a_folder),
         cmocka_unit_test(defaults),
         cmocka_unit_test(line_size_lists),
         cmocka_unit_test(exact_settings),
