@@ -172,7 +172,8 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
     case PATTERN_PAGE_FAULTS:
         return copy_string("keep memory and use it again, instead of giving it back to the kernel "
                            "(munmap, madvise(MADV_DONTNEED)) and having it anew; or ask for huge "
-                           "pages (madvise(MADV_HUGEPAGE))");
+                           "pages (madvise(MADV_HUGEPAGE)); of a file, read it into a buffer, or "
+                           "map it with MAP_POPULATE");
     case PATTERN_GROWTH:
         return copy_string("reserve room for all elements before they are inserted (reserve(), "
                            "or its like), or keep the container from turn to turn");

@@ -2,6 +2,7 @@
 /* Findings on data that moves between threads, priced by what a transfer costs. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/communication/contention.h"
 #include "document/numbers.h"
@@ -148,6 +149,12 @@ static void add_lines(const struct communication_view *view, const uint32_t *lab
         }
 }
 
+/* Places on a stack have no names, and their distance from its end tells nothing. */
+static bool is_on_stack(const struct communication_view *view, uint32_t object)
+{
+    return object != GROUP_NONE && strcmp(view->objects.items[object].kind, "stack") == 0;
+}
+
 static void name_object(const struct communication_view *view, uint32_t object, const char *path,
                         struct finding *finding)
 {
@@ -206,8 +213,8 @@ static void add_false(struct model *model, struct findings *findings,
     put_time(model, findings, transfers, &price, &finding);
     free(price.places.items);
     add_lines(view, labels, 0, &finding);
-    name_object(view, object, found->sides[0].path, &finding);
-    if (found->sides[1].path != NULL)
+    name_object(view, object, is_on_stack(view, object) ? NULL : found->sides[0].path, &finding);
+    if (found->sides[1].path != NULL && !is_on_stack(view, object))
         finding.objects[finding.object_count++] = found->sides[1].path;
     finding.reason =
         transfers_text(model, findings, &finding, transfers, found->threads, found->lines);
@@ -262,6 +269,7 @@ struct shared_object {
     struct word_writers *writers;
     struct intern_table *threads, *lines;
     double transfers, modelled;
+    double counted; /* of the transfers, those of reference counts */
     bool scattered; /* over lines that are not told apart */
 };
 
@@ -302,6 +310,11 @@ static double lines_of_object(const struct model *model, const struct communicat
                 bytes / analysis_line_size(model->analysis));
 }
 
+static const char own_less_often[] =
+    "reference counts are written whenever such a pointer is copied or goes: pass it by reference "
+    "where the callee need not own the object, move it instead of copying it, or keep a copy for "
+    "each thread that lives as long as the thread uses it";
+
 static void add_true(struct model *model, struct findings *findings,
                      const struct contended_bursts *contended, struct communication_view *view,
                      struct shared_object *shared, const uint32_t *labels, uint32_t group)
@@ -317,6 +330,8 @@ static void add_true(struct model *model, struct findings *findings,
         .contended = contended, .places = shared->places, .limit = limit_of(findings, &cost)};
 
     finding.modelled = shared->modelled > 0.5 * shared->transfers;
+    if (finding.pattern != PATTERN_HANDED_OVER && shared->counted > 0.5 * shared->transfers)
+        finding.remedy = own_less_often;
     put_time(model, findings, transfers, &price, &finding);
     add_lines(view, labels, group, &finding);
     name_object(view, shared->object, NULL, &finding);
@@ -353,6 +368,7 @@ static void add_true_sharing(struct model *model, struct findings *findings,
                                                          .threads = intern_table_create(),
                                                          .lines = intern_table_create()}));
         note_flow(&objects.items[labels[i]], flow);
+        objects.items[labels[i]].counted += view->counts_references[i] ? flow->transfers : 0;
     }
     for (uint32_t g = 0; g < objects.count; g++) {
         add_true(model, findings, contended, view, &objects.items[g], labels, g);

@@ -152,6 +152,7 @@ void communication_view_free(struct communication_view *view)
     free(view->place);
     free(view->from_line);
     free(view->to_line);
+    free(view->counts_references);
     free(view->lines.items);
     free(view->from_object);
     free(view->to_object);

@@ -41,6 +41,7 @@ struct communication_view {
 
     /* After communication_view_label_code(). */
     uint32_t *from_line, *to_line; /* numbers in lines; GROUP_NONE: unknown */
+    bool *counts_references;       /* the later access does (reference_counts.h) */
     ARRAY(struct code_line) lines;
 
     /* After communication_view_label_objects(): objects of the two accesses, which may differ. */

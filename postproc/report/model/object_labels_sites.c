@@ -2,7 +2,9 @@
 /* Names of blocks and mappings, from the calling context that allocated them. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "path_name.h"
 #include "report/model/object_labels_internal.h"
 #include "report/model/try_places.h"
 
@@ -57,6 +59,16 @@ static const char *ordinal_ending(size_t number)
     return number / 10 % 10 == 1 || number % 10 > 3 ? "th" : endings[number % 10];
 }
 
+/* Functions that the compiler makes of initial values have names that no source has. */
+static const char *name_of_function(const struct source_frame *source)
+{
+    static const char made[] = "_GLOBAL__sub_I_";
+
+    return strncmp(source->function, made, strlen(made)) == 0 && source->file != NULL
+               ? path_name(source->file)
+               : source->function;
+}
+
 /*
  * "function:12", "function:12 (2nd site)" of several on the line, "function (lib.so+0x12)",
  * "lib.so+0x12" or "0x12": where it was allocated.
@@ -69,10 +81,10 @@ static const char *name_of_place(struct model *model, const struct context_frame
     char *text;
 
     if (source->function != NULL && source->line != 0 && found->sites > 1)
-        text = format_string("%s:%" PRIu32 " (%zu%s site)", source->function, source->line,
+        text = format_string("%s:%" PRIu32 " (%zu%s site)", name_of_function(source), source->line,
                              found->site + 1, ordinal_ending(found->site + 1));
     else if (source->function != NULL && source->line != 0)
-        text = format_string("%s:%" PRIu32, source->function, source->line);
+        text = format_string("%s:%" PRIu32, name_of_function(source), source->line);
     else if (source->function != NULL && module != NULL)
         text = format_string("%s (%s+0x%" PRIx64 ")", source->function, module, frame->address);
     else if (module != NULL)
