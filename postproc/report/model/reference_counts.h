@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Code that counts the owners of an object: threads that copy one such pointer write to one word. */
+/* Code that counts the owners of an object: threads that copy one such pointer write to one word.
+ */
 #ifndef REUSE_POSTPROC_REFERENCE_COUNTS_H
 #define REUSE_POSTPROC_REFERENCE_COUNTS_H
 

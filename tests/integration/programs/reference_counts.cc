@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that copy one std::shared_ptr, or take it by reference: reference_counts copy|refer TURNS.
+ * Threads that copy one std::shared_ptr, or take it by reference: reference_counts copy|refer
+ * TURNS.
  */
 #include <cstdlib>
 #include <cstring>
