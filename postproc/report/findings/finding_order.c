@@ -19,6 +19,15 @@ bool finding_is_advised(const struct finding *finding, bool first)
            (first && (finding->modelled || finding->longer <= too_uncertain));
 }
 
+size_t findings_first_of_accesses(const struct findings *findings)
+{
+    size_t i = 0;
+
+    while (i < findings->items.count && findings->items.items[i].pattern == PATTERN_PAGE_FAULTS)
+        i++;
+    return i;
+}
+
 /*
  * What to rank a problem by. What is modelled has a lower and an upper bound that lie powers of ten
  * apart, for nobody saw how threads take turns, and nothing tells where in between it is: half-way,

@@ -140,14 +140,15 @@ static char *worth_text(const struct finding *finding, const char *what, const c
     return text;
 }
 
-char *finding_candidate_text(const struct finding *finding, const char *time_word)
+char *finding_candidate_text(const struct finding *finding, bool another, const char *time_word)
 {
     const char *what = finding_pattern_text(finding->pattern);
     char *times = times_text(finding->longer);
-    char *text = format_string(
-        "Too few samples to name a problem. The likeliest: %c%s, at most %.0f %% "
-        "of the %s and perhaps nothing. Run %s to be sure.",
-        tolower((unsigned char)*what), what + 1, ceil(100 * finding->time.hi), time_word, times);
+    char *text =
+        format_string("Too few samples to name %s problem. The likeliest: %c%s, at most %.0f %% "
+                      "of the %s and perhaps nothing. Run %s to be sure.",
+                      another ? "another" : "a", tolower((unsigned char)*what), what + 1,
+                      ceil(100 * finding->time.hi), time_word, times);
 
     free(times);
     return text;

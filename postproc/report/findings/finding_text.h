@@ -15,8 +15,8 @@ bool finding_is_certain(const struct finding *);
 char *finding_title_text(const struct finding *, const char *time_word);
 
 /* The same of what is hardly known: "Too few samples to name a problem. The likeliest: ..."; the
- * caller frees it. */
-char *finding_candidate_text(const struct finding *, const char *time_word);
+ * caller frees it. another: there is one that is certain. */
+char *finding_candidate_text(const struct finding *, bool another, const char *time_word);
 
 /* "a.c:17 or 21 in f, on x (heap, 32 MiB)": its lines by function, most time first, those of shared
  * libraries last; the caller frees it. */

@@ -74,6 +74,10 @@ bool finding_has_evidence(const struct finding *);
  * the length would decide it. Any other first one is named as where to look. */
 bool finding_is_advised(const struct finding *, bool first);
 
+/* The first one of how memory is accessed: others, page faults, leave open what that costs.
+ * findings->items.count: there is none. */
+size_t findings_first_of_accesses(const struct findings *);
+
 /* Their order, for qsort(): by evidence, then by the share of the time that they are likely to
  * take. */
 int finding_compare(const void *left, const void *right);

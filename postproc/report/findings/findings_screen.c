@@ -22,11 +22,11 @@ static enum tone tone_of(const struct finding *finding)
 }
 
 /* What is hardly known is where to look, and not what to change. */
-static void say_candidate(struct model *model, const struct findings *findings,
-                          const struct finding *finding, const char *time_word,
-                          struct paragraph *screen)
+static void say_candidate(struct model *model, const struct findings *findings, size_t i,
+                          const char *time_word, struct paragraph *screen)
 {
-    char *title = finding_candidate_text(finding, time_word);
+    const struct finding *finding = &findings->items.items[i];
+    char *title = finding_candidate_text(finding, i > 0, time_word);
     char *where = finding_where_text(model, finding);
     /* What takes most time may be something else. */
     char *hot = hot_code_text(model, findings);
@@ -72,8 +72,8 @@ static void say_finding(struct model *model, const struct finding *finding, size
         free(text);
     }
     text = finding->bursts > 0
-               ? format_string("Why: %s [%zu bursts]. Check: %s", finding->reason, finding->bursts,
-                               finding->check)
+               ? format_string("Why: %s [%zu burst%s]. Check: %s", finding->reason, finding->bursts,
+                               finding->bursts == 1 ? "" : "s", finding->check)
                : format_string("Why: %s [%s]. Check: %s", finding->reason,
                                model->line_rate > 1 ? "from a part of the lines" : "exact",
                                finding->check);
@@ -124,10 +124,10 @@ static char *below_text(const struct model *model, const struct findings *findin
 
 static bool says_something(const struct findings *findings, size_t i)
 {
-    return finding_has_evidence(&findings->items.items[i]) || i == 0;
+    return finding_has_evidence(&findings->items.items[i]) ||
+           i == findings_first_of_accesses(findings);
 }
 
-/* The first one is shown however long it is. */
 static bool has_room(const struct paragraph *screen, const struct paragraph *one, size_t shown)
 {
     return shown == 0 || (shown < SHOWN_MAX && screen->lines + one->lines + LINES_BELOW <= SCREEN);
@@ -139,11 +139,12 @@ static void say(struct model *model, const struct findings *findings, size_t i, 
                 const char *time_word, struct paragraph *one)
 {
     const struct finding *finding = &findings->items.items[i];
+    bool first = i == findings_first_of_accesses(findings);
 
-    if (i > 0 || finding_is_advised(finding, true))
-        say_finding(model, finding, number, finding_is_advised(finding, i == 0), time_word, one);
+    if (!first || finding_is_advised(finding, true))
+        say_finding(model, finding, number, finding_is_advised(finding, first), time_word, one);
     else
-        say_candidate(model, findings, finding, time_word, one);
+        say_candidate(model, findings, i, time_word, one);
 }
 
 void findings_screen_put(struct model *model, const struct findings *findings,
@@ -163,7 +164,8 @@ void findings_screen_put(struct model *model, const struct findings *findings,
             continue;
         }
         say(model, findings, i, shown + 1, time_word, &one);
-        if (all || has_room(screen, &one, shown)) {
+        /* The first one is shown however long it is. */
+        if (all || i == findings_first_of_accesses(findings) || has_room(screen, &one, shown)) {
             paragraph_append(screen, &one);
             told[shown++] = &findings->items.items[i];
         }

@@ -215,26 +215,27 @@ static void find_object(struct model *model, const struct near_bursts *near,
     free(accesses);
 }
 
-static const char huge_pages[] =
-    "ask for huge pages (madvise(MADV_HUGEPAGE); of malloc: run it with "
-    "GLIBC_TUNABLES=glibc.malloc.hugetlb=1)";
+static const char huge_pages[] = "ask for huge pages: run it with GLIBC_TUNABLES=glibc.malloc."
+                                 "hugetlb=1 (blocks of malloc), or madvise(MADV_HUGEPAGE)";
 
 static const char keep_of_heap[] =
-    "keep blocks and use them again, instead of freeing and allocating them anew (outside of the "
-    "loop, or swap two). Without a change of the source: run it with MALLOC_MMAP_MAX_=0 "
-    "MALLOC_TRIM_THRESHOLD_=-1, so that glibc's malloc keeps what is freed, or with "
-    "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (huge pages)";
+    "keep blocks and use them again, instead of freeing and allocating them anew. Without a change "
+    "of the source: run it with MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=-1 (glibc keeps what is "
+    "freed), or with GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (huge pages)";
 
-static const char *reason_of(struct model *model, const struct faults *faults)
+static const char *reason_of(struct model *model, const struct faults *faults, bool again)
 {
-    char *all = number_count(faults->use.page_faults),
-         *first = number_count(faults->use.kept_faults);
-    char *text = format_string("%s page faults, where the memory in use takes %s if it is kept; "
-                               "each took about %.1f us, measured on other memory",
-                               all, first, faults->time_ns / faults->count / 1e3);
-    const char *kept = intern_table_string(model->strings, text);
+    char *all = number_count(faults->use.page_faults), *kept_text = NULL, *text;
+    char *first = number_count(faults->use.kept_faults);
+    const char *kept;
 
+    if (again)
+        kept_text = format_string(", %s if memory is kept", first);
+    text = format_string("%s page faults%s; each took about %.1f us, measured on other memory", all,
+                         again ? kept_text : "", faults->time_ns / faults->count / 1e3);
+    kept = intern_table_string(model->strings, text);
     free(text);
+    free(kept_text);
     free(first);
     free(all);
     return kept;
@@ -264,7 +265,7 @@ static struct finding finding_of(struct model *model, const struct faults *fault
         return finding;
     find_lines(model, near, &finding);
     find_object(model, near, &finding);
-    finding.reason = reason_of(model, faults);
+    finding.reason = reason_of(model, faults, again);
     finding.remedy = !again ? huge_pages
                      : finding.object_count > 0 && strcmp(finding.object_kind, "heap") == 0
                          ? keep_of_heap
@@ -284,7 +285,8 @@ void findings_add_page_faults(struct model *model, struct findings *findings)
             add_profile(model, p, &faults, &near);
     if (faults.time_ns > 0 && faults.use.page_faults > 0)
         finding = finding_of(model, &faults, &near);
-    if (finding.line_count > 0 && finding.bursts >= EVIDENCE_BURSTS_MIN)
+    /* Bursts tell where alone: how many there were is counted. */
+    if (finding.line_count > 0)
         ARRAY_PUSH(&findings->items, finding);
     free(near.shares.items);
     intern_table_free(near.keys);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Findings as a table and facts, and as the first screen. */
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "report/findings/finding_text.h"
@@ -84,12 +85,14 @@ static struct table *objects_table(struct document *document, const struct findi
 }
 
 static void add_row(struct model *model, struct document *document, struct table *table,
-                    const struct finding *finding, const char *time_word, bool first)
+                    const struct findings *findings, size_t i, const char *time_word)
 {
+    const struct finding *finding = &findings->items.items[i];
+    const bool first = i == findings_first_of_accesses(findings);
     struct row *row = table_row(table);
     const bool advised = finding_is_advised(finding, first);
     char *title = advised || !first ? finding_title_text(finding, time_word)
-                                    : finding_candidate_text(finding, time_word);
+                                    : finding_candidate_text(finding, i > 0, time_word);
     char *where = finding_where_text(model, finding);
 
     row->cells[PATTERN] = cell_text(document, pattern_names[finding->pattern]);
@@ -123,19 +126,35 @@ static void add_row(struct model *model, struct document *document, struct table
     free(title);
 }
 
+/* Of the program's accesses, where nothing was found in them; NULL: something was. The caller frees
+ * it. */
+static char *conclusion_of(struct model *model, const struct findings *findings,
+                           const char *time_word)
+{
+    char *text, *beside;
+
+    if (findings_first_of_accesses(findings) < findings->items.count)
+        return NULL;
+    text = nothing_found_text(model, findings, time_word);
+    if (findings->items.count == 0)
+        return text;
+    beside = format_string("Beside that: %c%s", tolower((unsigned char)*text), text + 1);
+    free(text);
+    return beside;
+}
+
 void section_findings(struct model *model, struct document *document, bool shown)
 {
     struct section *section = document_section(document, "findings", "Findings", shown);
     const struct findings *findings = findings_of(model);
     struct table *table = document_table(document, "findings", NULL, NULL, COLUMNS(columns));
     const char *time_word = findings->timed ? "CPU time" : "modelled time";
-    char *conclusion =
-        findings->items.count == 0 ? nothing_found_text(model, findings, time_word) : NULL;
+    char *conclusion = conclusion_of(model, findings, time_word);
     char *latencies = access_costs_text(&findings->costs, &model->machine);
     struct paragraph screen = {.text = NULL};
 
     for (size_t i = 0; i < findings->items.count; i++)
-        add_row(model, document, table, &findings->items.items[i], time_word, i == 0);
+        add_row(model, document, table, findings, i, time_word);
     section_table(section, table);
     section_fact(section, "time.memory", NULL, INTERVAL_OBJECT,
                  cell_estimate(CELL_SHARE, findings->memory));
