@@ -3,10 +3,23 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "memory/memory.h"
+
+/* What the loader found on the first stack: the number of arguments, these, and behind them the
+ * environment (System V ABI). */
+extern void *__libc_stack_end __attribute__((weak));
+
+void environment_begin(void)
+{
+    char **stack = __libc_stack_end;
+
+    if (!environ && stack)
+        environ = stack + 1 + (uintptr_t)*stack + 1;
+}
 
 static bool is_named(const char *entry, const char *name, size_t length)
 {

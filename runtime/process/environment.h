@@ -9,6 +9,10 @@
 #ifndef REUSE_RUNTIME_ENVIRONMENT_H
 #define REUSE_RUNTIME_ENVIRONMENT_H
 
+/* The C library knows its environment once it has begun, and functions in .preinit_array come
+ * before: then the environment is set here. */
+void environment_begin(void);
+
 /* As setenv(3) that overwrites; nothing happens when there is no memory. Keeps errno. */
 void environment_set(const char *name, const char *value);
 

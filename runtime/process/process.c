@@ -37,6 +37,7 @@
 #include "perf_events/level_counts.h"
 #include "perf_events/pmu.h"
 #include "perf_events/timebase.h"
+#include "process/environment.h"
 #include "process/inheritance.h"
 #include "process/kernel_refusal.h"
 #include "process/preload.h"
@@ -342,6 +343,7 @@ static void start(void)
     /* A program with more rights than who started it: it is not theirs to look into. */
     if (getauxval(AT_SECURE) || !c_library_is_known())
         return;
+    environment_begin();
     memory_begin_static();
     clock_begin();
     if (!bind_functions())

@@ -31,6 +31,33 @@ check "... are profiled" test "$(field threads)" = 2
 early() { LD_PRELOAD=$programs/.libs/early_thread.so recorded "$programs/target_plain"; }
 early
 check "threads of a library's constructor are profiled" test "$(field threads)" = 2
+cat >"$work/first.c" <<'SOURCE'
+#include <pthread.h>
+#include <stdio.h>
+static pthread_t thread;
+static volatile long sum;
+static void *count(void *unused)
+{
+    for (long i = 0; i < 100000000; i++)
+        sum += i;
+    return unused;
+}
+static void begin(void)
+{
+    pthread_create(&thread, NULL, count, NULL);
+}
+__attribute__((section(".preinit_array"), used)) static void (*const first)(void) = begin;
+int main(void)
+{
+    pthread_join(thread, NULL);
+    puts("done");
+    return 3;
+}
+SOURCE
+"${CC:-cc}" -O1 -pthread "$work/first.c" -o "$work/first" || exit 1
+target "a thread before the C library begins" -- "$work/first"
+recorded "$work/first"
+check "... is profiled, by what the environment says" test "$(field threads)" = 2
 recorded "$ways" timer
 check "threads of the C library's own are named as left out" \
     grep -q 'ms of CPU time were used by threads that are not in the profile' <(field notes)
