@@ -40,6 +40,7 @@ __gmon_start__ weak, likewise
 __environ the environment at start-up; the program's own, if it moves it
 environ likewise
 __errno_location where the thread's errno is: wrappers set it, handlers keep it
+__libc_stack_end where the loader found the environment: threads of .preinit_array come before the C library has it
 __register_atfork pthread_atfork(): the only way to be told of a fork
 _dl_find_object call frame information; without a lock, safe in handlers (glibc 2.35)
 dl_iterate_phdr which objects are loaded: at start-up and after dlclose(), never in a handler or malloc()

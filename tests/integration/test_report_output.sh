@@ -61,9 +61,9 @@ run "$report" -v --summary idle.rprof
 check "text: with -v it is there" bash -c 'grep -q "^Watches: *0 begun" "$1" && grep -q "^Look-ahead: *0 of 0" "$1"' - \
     "$work/out"
 run "$report" p.rprof
-check "text: an interval with every estimate" out_has '^L2 +1 MiB +[0-9.]+\+-[0-9.]+ '
+check "text: an interval with every estimate" out_has '^L1 +32 KiB +[0-9.]+\+-[0-9.]+ '
 run env LC_ALL=C.UTF-8 "$report" p.rprof
-check "text: the sign is +- only where there is no other" out_has '^L2 +1 MiB +[0-9.]+±[0-9.]+ '
+check "text: the sign is +- only where there is no other" out_has '^L1 +32 KiB +[0-9.]+±[0-9.]+ '
 
 for section in summary:Summary 'histogram:How late' 'mrc:Miss ratio by' threads:Threads \
     'objects:Data objects' 'lines:Source lines' 'contexts:Calling contexts'; do
