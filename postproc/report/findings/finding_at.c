@@ -41,7 +41,7 @@ const struct finding *finding_at(const struct findings *findings, const struct c
         int near = 2 * has_line(finding, line) + has_object(finding, object);
 
         if (near > most && is_of_locality(finding->pattern) &&
-            (i == 0 || finding_has_evidence(finding))) {
+            (i == findings_first_of_accesses(findings) || finding_has_evidence(finding))) {
             most = near;
             best = finding;
         }
@@ -55,7 +55,8 @@ char *finding_reference_text(struct model *model, const struct findings *finding
     const char *what = finding_pattern_text(finding->pattern);
     int first = tolower((unsigned char)*what);
 
-    if (!finding_is_advised(finding, finding == findings->items.items))
+    if (!finding_is_advised(finding, finding == findings->items.items +
+                                                    findings_first_of_accesses(findings)))
         return format_string(
             "see the findings; the likeliest, %c%s, has too few samples to advise a "
             "change",

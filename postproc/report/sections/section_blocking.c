@@ -357,7 +357,7 @@ static void say_nothing(struct model *model, struct document *document, struct s
     if (findings == NULL)
         text = copy_string("Nothing to gain: no line of source has misses that blocking, another "
                            "layout or non-temporal accesses would save.");
-    else if (findings->items.count > 0)
+    else if (findings_first_of_accesses(findings) < findings->items.count)
         text = copy_string("No hint beyond the findings that reuse-report begins with.");
     else
         text = nothing_found_text(model, findings, findings->timed ? "CPU time" : "modelled time");
