@@ -5,6 +5,7 @@
 # Findings by how addresses follow each other, in data whose reuses no burst sees: strides across planes, and
 # cells that name the next, against the same data along its lines and in no order.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
+. "$REUSE_SRCDIR/tests/integration/findings.bash"
 reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
 reuse_report=$REUSE_BUILDDIR/postproc/reuse-report
 source=$REUSE_SRCDIR/tests/integration/programs/address_orders.c
@@ -14,18 +15,6 @@ gcc -std=gnu11 -g -O2 -fno-tree-vectorize -o address_orders "$source" || exit 1
 record() { # KIND TURNS
     "$reuse_run" -q -e clock --budget 10 -o "$1.rprof" ./address_orders "$@" >log 2>&1 || cat log
     run "$reuse_report" --summary --format json "$1.rprof"
-}
-# Statements in Python on the findings.
-says() { # STATEMENT
-    python3 - "$1" "$source" <<'END'
-import json, sys
-findings = json.load(open("out"))["findings"]
-def line(mark):
-    return next(i for i, text in enumerate(open(sys.argv[2]), 1) if "mark: " + mark in text)
-for f in findings:
-    print("#", f["pattern"], f["time_share"], f["line"], f["bursts"], f["belief"])
-exec(sys.argv[1])
-END
 }
 first='f = findings[0]; names = [thing["name"] for thing in f["objects"]]; lines = [at["line"] for at in f["lines"]]'
 if [ "$(uname -m)" = x86_64 ]; then

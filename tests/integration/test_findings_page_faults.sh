@@ -4,6 +4,7 @@
 # Rests on samples: see tests/run.
 # Page faults as a finding: memory that goes back to the kernel and is had again, against memory that is kept.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
+. "$REUSE_SRCDIR/tests/integration/findings.bash"
 reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
 reuse_report=$REUSE_BUILDDIR/postproc/reuse-report
 source=$REUSE_SRCDIR/tests/integration/programs/page_faults.c
@@ -14,21 +15,9 @@ record() { # NAME KIND TURNS
     "$reuse_run" -q -e clock --budget 10 -o "$1.rprof" ./page_faults "$2" "$3" >log 2>&1 || cat log
     run "$reuse_report" --summary --format json "$1.rprof"
 }
-# Statements in Python on the report.
-says() { # STATEMENT
-    python3 - "$1" "$source" <<'END'
-import json, sys
-report = json.load(open("out"))
-found = [f for f in report["findings"] if f["pattern"] == "page faults"]
-def line(mark):
-    return next(i for i, text in enumerate(open(sys.argv[2]), 1) if "mark: " + mark in text)
-for f in report["findings"]:
-    print("#", f["pattern"], f["time_share"], f["line"], f["bursts"])
-exec(sys.argv[1])
-END
-}
+found='found = [f for f in findings if f["pattern"] == "page faults"]'
 record again again 60
-check "memory that is given back: page faults, first, at the line that uses it" says '
+check "memory that is given back: page faults, first, at the line that uses it" says "$found"'
 first, lines = report["findings"][0], [at["line"] for at in found[0]["lines"]]
 assert first["pattern"] == "page faults" and lines[0] == line("touch") and first["time_share"] > 0.3'
 check "... and what they are, in the summary" says 's = report
@@ -36,7 +25,8 @@ assert s["page_faults"] > 60 * 4096 and s["kernel_time"] > 0.2 and s["peak_memor
 run "$reuse_report" --summary again.rprof
 check "... with the remedy for mapped memory" out_has 'giving it back to the kernel'
 record keep keep 3000
-check "memory that is kept: none" says 'assert not found'
+check "memory that is kept: none" says "$found"'
+assert not found'
 check "... and few faults" says 's = report
 assert s["page_faults"] < 60 * 4096 / 4'
 if [ "$(cut -d[ -f2 /sys/kernel/mm/transparent_hugepage/enabled 2>log | cut -d] -f1)" = always ]; then
@@ -45,10 +35,11 @@ else
     # malloc() learns to keep blocks of up to 32 MiB once one was freed, but for this limit.
     export MALLOC_MMAP_THRESHOLD_=1048576
     record heap heap 40
-    check "blocks of the heap: at their line, with what makes malloc keep them" says '
+    check "blocks of the heap: at their line, with what makes malloc keep them" says "$found"'
 assert line("block") in [at["line"] for at in found[0]["lines"]] and "MALLOC_TRIM_THRESHOLD_" in found[0]["remedy"]'
     export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=-1
     record kept heap 200
-    check "... which it does" says 'assert not found'
+    check "... which it does" says "$found"'
+assert not found'
 fi
 finish

@@ -3,6 +3,7 @@
 # Rests on samples: see tests/run.
 # Reference counts as a cause of sharing: a std::shared_ptr that two threads copy, against one that they refer to.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
+. "$REUSE_SRCDIR/tests/integration/findings.bash"
 reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
 reuse_report=$REUSE_BUILDDIR/postproc/reuse-report
 source=$REUSE_SRCDIR/tests/integration/programs/reference_counts.cc
@@ -17,18 +18,6 @@ g++ -g -O2 -pthread -o reference_counts "$source" || exit 1
 record() { # KIND TURNS
     "$reuse_run" -q -e clock --budget 10 -o "$1.rprof" ./reference_counts "$@" >log 2>&1 || cat log
     run "$reuse_report" --summary --format json "$1.rprof"
-}
-# Statements in Python on the findings.
-says() { # STATEMENT
-    python3 - "$1" "$source" <<'END'
-import json, sys
-findings = json.load(open("out"))["findings"]
-def line(mark):
-    return next(i for i, text in enumerate(open(sys.argv[2]), 1) if "mark: " + mark in text)
-for f in findings:
-    print("#", f["pattern"], f["time_share"], f["line"], f["remedy"])
-exec(sys.argv[1])
-END
 }
 record copy 15000000
 check "copied: true sharing, with what spares writing the counts" says '
