@@ -119,13 +119,12 @@ bool kernel_filter_kills(void)
     if (raw_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != SECCOMP_MODE_FILTER)
         return false;
     filters = count_filters();
-    tree_found_harmless(filters);
-    if (filters > 0 && filters == tree_harmless_filters())
-        return false;
-    status = child_trial(try_calls);
     /* What has no child is not known to be killed either: the call itself will tell. */
-    if (status < 0 || !WIFSIGNALED(status))
+    status = filters > 0 && filters == tree_harmless_filters() ? 0 : child_trial(try_calls);
+    if (status < 0 || !WIFSIGNALED(status)) {
+        tree_found_harmless(filters);
         return false;
+    }
     /* Perhaps for the calls that this takes as well. */
     child_trial(tell_filter);
     return true;

@@ -384,7 +384,9 @@ int options_read(const char *const *environment, struct options *options, char *
         }
         status = -1;
     }
-    option_output_in_folder(options->output, output);
+    /* The default is no folder, and programs start often: nothing is asked for it. */
+    if (strcmp(options->output, output) != 0)
+        option_output_in_folder(options->output, output);
     return status;
 }
 

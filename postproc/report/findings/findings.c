@@ -90,6 +90,31 @@ static void add_object(struct model *model, struct finding *finding, uint32_t ob
     finding->objects[finding->object_count++] = data->name;
 }
 
+/* What stands for blocks that nobody told apart is no name for an object. */
+static bool is_untracked(const struct model *model, uint32_t object)
+{
+    return object != GROUP_NONE &&
+           strcmp(model->objects.items[object].name, OBJECT_NAME_UNTRACKED) == 0;
+}
+
+void finding_name_busiest(const struct model *model, const double *accesses,
+                          struct finding *finding)
+{
+    double most = 0;
+
+    for (uint32_t i = 0; i < model->objects.count; i++) {
+        const struct data_object *data = &model->objects.items[i];
+
+        if (accesses[i] <= most || strcmp(data->kind, "stack") == 0 || is_untracked(model, i))
+            continue;
+        most = accesses[i];
+        finding->objects[0] = data->name;
+        finding->object_kind = data->kind;
+        finding->object_bytes = (double)data->size;
+        finding->object_count = 1;
+    }
+}
+
 /* Compilers make several functions of one: "f [omp 0]" and "f [omp 1]". */
 static bool is_same_function(const char *a, const char *b)
 {
@@ -127,13 +152,6 @@ static struct finding *finding_for(struct findings *findings, enum pattern patte
             return &findings->items.items[i];
     ARRAY_PUSH(&findings->items, fresh);
     return &findings->items.items[findings->items.count - 1];
-}
-
-/* What stands for blocks that nobody told apart is no name for an object. */
-static bool is_untracked(const struct model *model, uint32_t object)
-{
-    return object != GROUP_NONE &&
-           strcmp(model->objects.items[object].name, OBJECT_NAME_UNTRACKED) == 0;
 }
 
 static void take_place(struct model *model, struct findings *findings,

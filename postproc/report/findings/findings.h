@@ -84,6 +84,10 @@ int finding_compare(const void *left, const void *right);
 
 /* ---- parts of the engine ---- */
 
+/* Names the object with most accesses. accesses: by number of the object; stacks, and what stands
+ * for blocks that nobody told apart, are passed over. */
+void finding_name_busiest(const struct model *, const double *accesses, struct finding *);
+
 /* What threads do to each other: false and true sharing. Appends to findings->items. */
 void findings_add_sharing(struct model *, struct findings *, const struct contended_bursts *);
 

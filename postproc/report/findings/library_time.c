@@ -133,29 +133,20 @@ static const enum pattern patterns[KINDS] = {
 /* What functions that take locks access most. */
 static void add_lock(struct model *model, struct finding *finding)
 {
-    double *accesses, most = 0;
+    double *accesses;
 
     model_label_lines(model);
     model_label_objects(model);
     accesses = allocate_zeroed(model->objects.count + 1, sizeof(*accesses));
     for (size_t i = 0; i < model->observations; i++) {
         uint32_t object = model->by_object.labels[i], number = model->by_line.labels[i];
-        const struct data_object *data;
 
         if (object == GROUP_NONE || number == GROUP_NONE ||
             kind_of_runtime(&model->lines.items[number]) != KIND_LOCKS)
             continue;
-        data = &model->objects.items[object];
         accesses[object] += analysis_probe_weight(model->analysis, i);
-        if (accesses[object] <= most || strcmp(data->kind, "stack") == 0 ||
-            strcmp(data->name, OBJECT_NAME_UNTRACKED) == 0)
-            continue;
-        most = accesses[object];
-        finding->objects[0] = data->name;
-        finding->object_kind = data->kind;
-        finding->object_bytes = (double)data->size;
-        finding->object_count = 1;
     }
+    finding_name_busiest(model, accesses, finding);
     free(accesses);
 }
 

@@ -85,10 +85,9 @@ static double share_near(const struct near_bursts *near, size_t profile,
                          const struct record_burst *burst)
 {
     const uint64_t key[2] = {profile, burst->burst_id};
-    size_t known = near->shares.count;
-    uint32_t number = intern_table_insert(near->keys, key, sizeof(key));
+    uint32_t number = intern_table_find(near->keys, key, sizeof(key));
 
-    return number < known ? near->shares.items[number] : 0;
+    return number < near->shares.count ? near->shares.items[number] : 0;
 }
 
 /* Lines of the program by the time in faults before bursts that began below them. */
@@ -188,30 +187,21 @@ static void find_lines(struct model *model, const struct near_bursts *near, stru
 static void find_object(struct model *model, const struct near_bursts *near,
                         struct finding *finding)
 {
-    double *accesses, most = 0;
+    double *accesses;
 
     model_label_objects(model);
     accesses = allocate_zeroed(model->objects.count + 1, sizeof(*accesses));
     for (size_t i = 0; i < model->observations; i++) {
         uint32_t object = model->by_object.labels[i];
-        const struct data_object *data;
         size_t profile;
 
         if (object == GROUP_NONE)
             continue;
         analysis_probe(model->analysis, i, &profile);
-        data = &model->objects.items[object];
         accesses[object] += analysis_probe_weight(model->analysis, i) *
                             share_near(near, profile, analysis_probe_burst(model->analysis, i));
-        if (accesses[object] <= most || strcmp(data->kind, "stack") == 0 ||
-            strcmp(data->name, OBJECT_NAME_UNTRACKED) == 0)
-            continue;
-        most = accesses[object];
-        finding->objects[0] = data->name;
-        finding->object_kind = data->kind;
-        finding->object_bytes = (double)data->size;
-        finding->object_count = 1;
     }
+    finding_name_busiest(model, accesses, finding);
     free(accesses);
 }
 
@@ -225,20 +215,19 @@ static const char keep_of_heap[] =
 
 static const char *reason_of(struct model *model, const struct faults *faults, bool again)
 {
-    char *all = number_count(faults->use.page_faults), *kept_text = NULL, *text;
+    char *all = number_count(faults->use.page_faults);
     char *first = number_count(faults->use.kept_faults);
-    const char *kept;
+    char *text =
+        format_string("%s page faults%s%s%s; each took about %.1f us, measured on other "
+                      "memory",
+                      all, again ? ", " : "", again ? first : "", again ? " if memory is kept" : "",
+                      faults->time_ns / faults->count / 1e3);
+    const char *reason = intern_table_string(model->strings, text);
 
-    if (again)
-        kept_text = format_string(", %s if memory is kept", first);
-    text = format_string("%s page faults%s; each took about %.1f us, measured on other memory", all,
-                         again ? kept_text : "", faults->time_ns / faults->count / 1e3);
-    kept = intern_table_string(model->strings, text);
     free(text);
-    free(kept_text);
     free(first);
     free(all);
-    return kept;
+    return reason;
 }
 
 /* The part of the faults that a change can spare. */
@@ -283,7 +272,7 @@ void findings_add_page_faults(struct model *model, struct findings *findings)
     if (!model->exact && model->region == NULL)
         for (size_t p = 0; p < model->profile_count; p++)
             add_profile(model, p, &faults, &near);
-    if (faults.time_ns > 0 && faults.use.page_faults > 0)
+    if (faults.count > 0 && faults.use.page_faults > 0)
         finding = finding_of(model, &faults, &near);
     /* Bursts tell where alone: how many there were is counted. */
     if (finding.line_count > 0)
