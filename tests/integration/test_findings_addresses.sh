@@ -16,7 +16,8 @@ record() { # KIND TURNS
     "$reuse_run" -q -e clock --budget 10 -o "$1.rprof" ./address_orders "$@" >log 2>&1 || cat log
     run "$reuse_report" --summary --format json "$1.rprof"
 }
-first='f = findings[0]; names = [thing["name"] for thing in f["objects"]]; lines = [at["line"] for at in f["lines"]]'
+# What a page fault costs, and whether it comes first, is the machine's.
+first='f = next(f for f in findings if f["pattern"] != "page faults"); names = [thing["name"] for thing in f["objects"]]; lines = [at["line"] for at in f["lines"]]'
 if [ "$(uname -m)" = x86_64 ]; then
     record planes 30
     check "from plane to plane: across lines, at its line and object" says "$first
@@ -30,16 +31,17 @@ assert f['pattern'] == 'across lines' and line('planes') in lines and 'field' in
 assert f['pattern'] == 'linked nodes' and 'cells' in names and {line('value'), line('next')} & set(lines)"
     "$reuse_report" --merge -o merged.rprof indexes.rprof >log 2>&1
     run "$reuse_report" --summary --format json merged.rprof
-    check "... in a merged file as well" says "assert findings[0]['pattern'] == 'linked nodes'"
+    check "... in a merged file as well" says "$first
+assert f['pattern'] == 'linked nodes'"
     record crowded 20
     check "rows of a power of two: crowded sets, with the padding" says "$first
 assert f['pattern'] == 'crowded sets' and line('grid') in lines and 'grid' in names[0] and '64 B more' in f['remedy']"
     record padded 200
     check "rows with a line more: none" says "assert not [f for f in findings if f['pattern'] == 'crowded sets']"
-    record records 1000
+    record records 2000
     check "one member of each record: few members" says "$first
 assert f['pattern'] == 'few members' and line('weight') in lines and 'records' in names and '8 of every 136 bytes' in f['remedy']"
-    record narrow 1000
+    record narrow 2000
     check "columns of rows as short: across lines" says "$first
 assert f['pattern'] == 'across lines' and line('narrow') in lines and 'matrix' in names"
     record counted 60

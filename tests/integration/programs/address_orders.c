@@ -155,7 +155,8 @@ int main(int argc, char **argv)
     matrix = calloc(RECORDS, NARROW * sizeof *matrix);
     if (field == NULL || cells == NULL || grid == NULL || records == NULL || matrix == NULL)
         return 1;
-    link_cells();
+    if (strcmp(kind, "indexes") == 0 || strcmp(kind, "shuffled") == 0)
+        link_cells();
     for (int i = 0; i < turns; i++) {
         if (strcmp(kind, "planes") == 0)
             sum += by_planes();
