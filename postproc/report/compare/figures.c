@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/model/coherence.h"
 #include "report/model/communication_view.h"
 #include "report/model/flow_totals.h"
 
@@ -107,9 +108,13 @@ struct figure figure_misses(const struct model *model, struct subset subset, siz
 
 static void count_misses(struct model *model, struct run_figures *figures)
 {
+    struct curve_point curve[MODEL_SIZES_MAX];
+
+    memcpy(curve, model->whole, sizeof(curve));
+    coherence_add(model, curve, model->size_count);
     figures->levels = model->machine.levels;
     for (size_t i = 0; i < figures->levels; i++) {
-        const struct curve_point *point = &model->whole[model->level_size[i]];
+        const struct curve_point *point = &curve[model->level_size[i]];
         const struct miss_split *split = &model->misses[i];
         struct estimate coherence;
 
@@ -122,8 +127,7 @@ static void count_misses(struct model *model, struct run_figures *figures)
             continue;
         figures->cold[i] = known(split->cold);
         figures->capacity[i] = known(split->capacity);
-        coherence = split->coherence;
-        (void)communication_view_coherence(model, split->coherence, &coherence);
+        (void)coherence_of_level(model, i, &coherence);
         figures->coherence[i] = known(coherence);
     }
 }

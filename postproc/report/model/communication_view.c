@@ -104,33 +104,6 @@ struct communication_view *communication_view_of(struct model *model)
     return view;
 }
 
-bool communication_view_coherence(struct model *model, struct estimate watched,
-                                  struct estimate *coherence)
-{
-    const struct communication_view *view = communication_view_of(model);
-    struct estimate all;
-    uint32_t *labels;
-    bool any = false;
-
-    if (view->communication == NULL || !(model->accesses.value > 0))
-        return false;
-    labels = allocate_zeroed(view->count + 1, sizeof(*labels));
-    for (size_t i = 0; i < view->count; i++) {
-        bool modelled = communication_flow(view->communication, i)->modelled;
-
-        labels[i] = modelled ? 0 : (uint32_t)GROUP_NONE;
-        any |= modelled;
-    }
-    all = communication_total(view->communication, labels, 0);
-    free(labels);
-    if (!any && !communication_is_modelled(view->communication))
-        return false;
-    *coherence = (struct estimate){fmin(1, watched.value + all.value / model->accesses.value),
-                                   fmin(1, watched.lo + all.lo / model->accesses.value),
-                                   fmin(1, watched.hi + all.hi / model->accesses.value)};
-    return true;
-}
-
 void communication_view_free(struct communication_view *view)
 {
     if (view == NULL)

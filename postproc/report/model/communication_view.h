@@ -57,13 +57,6 @@ void communication_view_free(struct communication_view *);
 /* Whether the address of an access belonged to several modules of the run, one after the other. */
 bool code_is_ambiguous(const struct profile *, uint64_t ip);
 
-/*
- * Coherence misses per access of a private cache: those that watches tell (struct miss_split), and
- * on top of them the modelled transfers, of lines that threads fight over, and of all where no
- * register watched other threads' stores. False: nothing is modelled.
- */
-bool communication_view_coherence(struct model *, struct estimate watched, struct estimate *);
-
 void communication_view_label_code(struct model *, struct communication_view *);
 void communication_view_label_objects(struct model *, struct communication_view *);
 

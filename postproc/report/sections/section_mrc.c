@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "document/numbers.h"
+#include "report/model/coherence.h"
 #include "report/model/shared_caches.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
@@ -107,27 +108,35 @@ struct table *curve_chart(const struct model *model, struct document *document,
 
 void section_mrc(struct model *model, struct document *document)
 {
+    struct curve_point whole[MODEL_SIZES_MAX], octaves[MODEL_OCTAVES];
     struct section *section = document_section(document, "mrc", "Miss ratio by cache size", true);
     bool truth = model->has_truth;
     struct curve_chart chart = {
         .title = "Misses per access of a fully associative LRU cache",
         .basis = basis_text(model, document, ""),
         .levels = model->machine.levels,
-        .whole = model->whole,
-        .octaves = model->octaves,
+        .whole = whole,
+        .octaves = octaves,
         .true_whole = truth ? model->true_whole : NULL,
         .true_octaves = truth ? model->true_octaves : NULL,
     };
-    struct table *table = curve_chart(model, document, &chart);
-    char *remark = format_string("%sEach thread as if it had such a cache alone; %u-byte lines. "
-                                 "\"beyond\" and ranges: farther than was watched.",
-                                 truth ? "truth: of counting every access of the same run. " : "",
-                                 analysis_line_size(model->analysis));
+    struct table *table;
+    char *remark;
+
+    memcpy(whole, model->whole, sizeof(whole));
+    memcpy(octaves, model->octaves, sizeof(octaves));
+    coherence_add(model, whole, model->size_count);
+    coherence_add(model, octaves, MODEL_OCTAVES);
+    table = curve_chart(model, document, &chart);
+    remark = format_string("%sEach thread as if it had such a cache alone; %u-byte lines. "
+                           "\"beyond\" and ranges: farther than was watched.",
+                           truth ? "truth: of counting every access of the same run. " : "",
+                           analysis_line_size(model->analysis));
 
     table_remark(document, table, remark);
     free(remark);
     table->bars = "In the bar # reaches the lower end of the interval, + the upper one.";
     section_table(section, table);
-    section_table(section, curve_table(model, document, "mrc", model->whole, chart.true_whole));
+    section_table(section, curve_table(model, document, "mrc", whole, chart.true_whole));
     add_shared_curves(model, document, section);
 }

@@ -7,6 +7,7 @@
 
 #include "document/numbers.h"
 #include "path_name.h"
+#include "report/model/coherence.h"
 #include "report/model/communication_view.h"
 #include "report/model/shared_caches.h"
 #include "report/sections/section_support.h"
@@ -346,6 +347,7 @@ static void add_misses(struct model *model, struct document *document, struct se
                                 model->machine_assumed ? "common sizes: the machine is not known"
                                 : model->options->machine != NULL ? model->machine.name
                                                                   : "the run's machine");
+    struct curve_point curve[MODEL_SIZES_MAX];
     struct estimate coherence;
     bool modelled = false, beyond = false;
     char *remark;
@@ -355,6 +357,8 @@ static void add_misses(struct model *model, struct document *document, struct se
         miss_columns, sizeof(miss_columns) / sizeof(*miss_columns));
 
     free(title);
+    memcpy(curve, model->whole, sizeof(curve));
+    coherence_add(model, curve, model->size_count);
     for (size_t i = 0; i < model->machine.levels; i++) {
         const struct miss_split *split = &model->misses[i];
         struct row *row = table_row(table);
@@ -362,10 +366,10 @@ static void add_misses(struct model *model, struct document *document, struct se
         row->cells[0] = cell_value(CELL_NUMBER, model->machine.caches[i].level);
         row->cells[1] = cell_text(document, level_name(model, document, i));
         row->cells[2] = cell_value(CELL_BYTES, (double)model->machine.caches[i].bytes);
-        row->cells[3] = part_cell(split, model->whole[model->level_size[i]].miss_ratio);
+        row->cells[3] = part_cell(split, curve[model->level_size[i]].miss_ratio);
         row->cells[4] = part_cell(split, split->cold);
         row->cells[5] = part_cell(split, split->capacity);
-        modelled = communication_view_coherence(model, split->coherence, &coherence);
+        modelled = coherence_of_level(model, i, &coherence);
         row->cells[6] =
             modelled ? cell_share_between(coherence) : part_cell(split, split->coherence);
         row->cells[7] = cell_truth(split->beyond);
@@ -374,7 +378,7 @@ static void add_misses(struct model *model, struct document *document, struct se
     remark = format_string(
         "%s%s",
         modelled ? "cold: first use; capacity: the rest; coherence: another thread wrote the line "
-                   "meanwhile, modelled as --sharing has it, on top of the misses."
+                   "meanwhile, modelled as --sharing has it."
                  : "cold: first use; coherence: another thread wrote the line meanwhile; capacity: "
                    "the rest.",
         beyond ? " Some lines were not followed to their next use: then the value lies somewhere "
