@@ -72,6 +72,10 @@ check "counters on one line: each thread gets it from the other" is \
     "s['all'][0][1] > 0 and s['all'][1][0] > 0 and s['all'][0][0] == 0" True
 check "counters on one line: coherence is not said to be nothing" is \
     "r['misses'][0]['coherence'] > 0" True
+check "... and is part of the misses" is "all(m['miss_ratio'] > 0.9 * (m['cold'] +
+    m['capacity'] + m['coherence']) for m in r['misses'])" True
+check "... and of the curve: no cache is large enough for it" is \
+    "min(p['miss_ratio'] for p in r['mrc']) >= r['misses'][-1]['coherence'] > 0" True
 run "$reuse_report" p.rprof
 check "counters on one line: the first screen has the line of the source" sh -c \
     "head -n 6 out | grep -q 'counters.c:1[5-8]'"
