@@ -336,8 +336,10 @@ static const struct column miss_columns[] = {
     {.key = "beyond"},
 };
 
-static struct cell part_cell(const struct miss_split *split, struct estimate part)
+/* No part is more than all misses. */
+static struct cell part_cell(const struct miss_split *split, struct estimate part, double most)
 {
+    part.hi = fmax(part.value, fmin(part.hi, most));
     return split->beyond ? cell_share_between(part) : cell_estimate(CELL_SHARE, part);
 }
 
@@ -361,17 +363,18 @@ static void add_misses(struct model *model, struct document *document, struct se
     coherence_add(model, curve, model->size_count);
     for (size_t i = 0; i < model->machine.levels; i++) {
         const struct miss_split *split = &model->misses[i];
+        const struct estimate *all = &curve[model->level_size[i]].miss_ratio;
         struct row *row = table_row(table);
 
         row->cells[0] = cell_value(CELL_NUMBER, model->machine.caches[i].level);
         row->cells[1] = cell_text(document, level_name(model, document, i));
         row->cells[2] = cell_value(CELL_BYTES, (double)model->machine.caches[i].bytes);
-        row->cells[3] = part_cell(split, curve[model->level_size[i]].miss_ratio);
-        row->cells[4] = part_cell(split, split->cold);
-        row->cells[5] = part_cell(split, split->capacity);
+        row->cells[3] = part_cell(split, *all, all->hi);
+        row->cells[4] = part_cell(split, split->cold, all->hi);
+        row->cells[5] = part_cell(split, split->capacity, all->hi);
         modelled = coherence_of_level(model, i, &coherence);
         row->cells[6] =
-            modelled ? cell_share_between(coherence) : part_cell(split, split->coherence);
+            modelled ? cell_share_between(coherence) : part_cell(split, split->coherence, all->hi);
         row->cells[7] = cell_truth(split->beyond);
         beyond |= split->beyond || row->cells[6].kind == CELL_BEYOND;
     }
