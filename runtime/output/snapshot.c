@@ -19,7 +19,7 @@
 #include "perf_events/level_counts.h"
 #include "perf_events/served.h"
 #include "perf_events/timebase.h"
-#include "process/peak_memory.h"
+#include "process/kernel_use.h"
 #include "process/process.h"
 #include "process/settings.h"
 #include "recording/tape.h"
@@ -130,7 +130,7 @@ static void write_all(void)
     attribution_site_totals(is_new_site);
     output_mappings(is_new_mapping);
     level_counts_write();
-    peak_memory_write();
+    kernel_use_write();
     output_flush();
     atomic_fetch_add(&written, output_bytes() - before);
 }

@@ -24,7 +24,7 @@
 #include "perf_events/pmu.h"
 #include "perf_events/pmu_notes.h"
 #include "perf_events/timebase.h"
-#include "process/peak_memory.h"
+#include "process/kernel_use.h"
 #include "process/preload.h"
 #include "process/process.h"
 #include "process/process_internal.h"
@@ -222,7 +222,7 @@ static void finish(void *unused)
     note_lost_events();
     attribution_finish();
     level_counts_write();
-    peak_memory_write();
+    kernel_use_write();
     tree_report(app_ns, overhead_ns);
     tree_end(&sums);
     note_failures(&sums);
@@ -327,7 +327,7 @@ void process_before_exec(void)
     threads_write_totals();
     thread_before_exec();
     level_counts_write();
-    peak_memory_write();
+    kernel_use_write();
     thread_totals(&app_ns, &overhead_ns);
     tree_report(app_ns, overhead_ns);
     former = kernel_counts();

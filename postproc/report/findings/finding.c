@@ -23,6 +23,7 @@ const char *const pattern_names[PATTERN_COUNT] = {
     [PATTERN_LOCKS] = "locks",
     [PATTERN_WAITING] = "waiting",
     [PATTERN_PAGE_FAULTS] = "page faults",
+    [PATTERN_SMALL_CALLS] = "small system calls",
 };
 
 /* At least this part of each line is used while it is there: whole lines. */
@@ -262,7 +263,7 @@ struct estimate pattern_saving(enum pattern pattern, const struct access_evidenc
         [PATTERN_FEW_MEMBERS] = {0.75, 0.5, 0.9}, [PATTERN_ALLOCATOR] = {0.9, 0.6, 1},
         [PATTERN_SHARED_INDEX] = {0.8, 0.5, 1},   [PATTERN_GROWTH] = {0.9, 0.7, 1},
         [PATTERN_LOCKS] = {0.8, 0.4, 1},          [PATTERN_WAITING] = {0.5, 0.1, 1},
-        [PATTERN_PAGE_FAULTS] = {0.9, 0.7, 1},
+        [PATTERN_PAGE_FAULTS] = {0.9, 0.7, 1},    [PATTERN_SMALL_CALLS] = {0.9, 0.7, 1},
     };
     struct estimate saving = savings[pattern];
 

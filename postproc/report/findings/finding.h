@@ -38,6 +38,7 @@ enum pattern {
     PATTERN_LOCKS,         /* much time in taking and releasing locks */
     PATTERN_WAITING,       /* threads wait for each other, or begin and end */
     PATTERN_PAGE_FAULTS,   /* the kernel hands out memory, and has it back, again and again */
+    PATTERN_SMALL_CALLS,   /* much time in reads and writes of a few bytes each */
     PATTERN_COUNT
 };
 extern const char *const pattern_names[PATTERN_COUNT]; /* in JSON and CSV */

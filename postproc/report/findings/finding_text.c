@@ -33,6 +33,7 @@ const char *finding_pattern_text(enum pattern pattern)
         [PATTERN_LOCKS] = "Locking (time goes into taking and releasing locks)",
         [PATTERN_WAITING] = "Synchronization (threads wait for each other)",
         [PATTERN_PAGE_FAULTS] = "Page faults (the kernel clears and maps memory for its first use)",
+        [PATTERN_SMALL_CALLS] = "Small system calls (reads and writes of a few bytes each)",
     };
 
     return words[pattern];

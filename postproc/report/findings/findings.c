@@ -221,6 +221,7 @@ static const char *check_of(enum pattern pattern)
     case PATTERN_LOCKS:
     case PATTERN_WAITING:
     case PATTERN_PAGE_FAULTS:
+    case PATTERN_SMALL_CALLS:
         return "reuse-report --contexts";
     case PATTERN_PASSES:
     case PATTERN_ACROSS_LINES:

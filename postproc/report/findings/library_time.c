@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time in libraries that programs can save: in the allocator, in containers that grow, at locks,
- * and in waiting for other threads. From where threads were when bursts began: measured, unlike
- * what misses cost.
+ * Time in libraries that programs can save: in the allocator, in containers that grow, in system
+ * calls that move a few bytes each, at locks, and in waiting for other threads. From where threads
+ * were when bursts began: measured, unlike what misses cost.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "document/numbers.h"
 #include "report/findings/burst_time.h"
 #include "report/findings/findings.h"
+#include "report/findings/library_caller.h"
 #include "report/model/allocator_code.h"
+#include "report/model/input_output_code.h"
+#include "report/model/kernel_use.h"
 #include "report/model/object_labels.h"
 #include "report/model/runtime_code.h"
 #include "symbols/library_source.h"
 
-enum kind { KIND_ALLOCATOR, KIND_GROWTH, KIND_LOCKS, KIND_WAITING, KINDS };
+enum kind { KIND_ALLOCATOR, KIND_GROWTH, KIND_CALLS, KIND_LOCKS, KIND_WAITING, KINDS };
 
 /* Moments of one kind, by the line of the program below which they happen. */
 struct callers {
@@ -39,7 +44,8 @@ static enum kind kind_of_runtime(const struct code_line *frame)
 static bool is_own(const struct code_line *frame)
 {
     return !allocator_code_is(frame) && !allocator_code_grows(frame) &&
-           !is_library_source(frame->file) && kind_of_runtime(frame) == KINDS;
+           !is_library_source(frame->file) && !input_output_code_is(frame) &&
+           kind_of_runtime(frame) == KINDS;
 }
 
 /* Of threads that the runtime made for itself, the code that they wait in. */
@@ -62,6 +68,8 @@ static enum kind kind_of(const struct calling_context *context)
     for (size_t i = 0; i < context->count; i++) {
         if (allocator_code_grows(&context->frames[i]))
             return KIND_GROWTH;
+        if (i == 0 && input_output_code_is(&context->frames[i]))
+            return KIND_CALLS;
         if (allocator_code_is(&context->frames[i]))
             kind = KIND_ALLOCATOR;
         else if (kind == KINDS && kind_of_runtime(&context->frames[i]) != KINDS)
@@ -96,11 +104,21 @@ static bool is_called(const struct calling_context *context, const char *part)
     return false;
 }
 
-static void note_moment(struct callers callers[KINDS], size_t moment,
+/* Buffers of the C library's streams lie between a call and the program. */
+static const struct code_line *caller_of_call(struct model *model,
+                                              const struct calling_context *context)
+{
+    size_t own = innermost_own_frame(model, context);
+
+    return own < context->count ? &context->frames[own] : caller_of(context);
+}
+
+static void note_moment(struct model *model, struct callers callers[KINDS], size_t moment,
                         const struct calling_context *context)
 {
-    const struct code_line *caller = caller_of(context);
     enum kind kind = kind_of(context);
+    const struct code_line *caller =
+        kind == KIND_CALLS ? caller_of_call(model, context) : caller_of(context);
 
     for (size_t k = 0; k < KINDS; k++)
         callers[k].labels[moment] = callers[k].any[moment] = GROUP_NONE;
@@ -117,6 +135,7 @@ static const char *const reasons[KINDS] = {
                        "what they call",
     [KIND_GROWTH] = "measured: %zu of %zu samples of the CPU time were in a container that "
                     "moved to a larger block",
+    [KIND_CALLS] = "measured: %zu of %zu samples of the CPU time were in read, write or their like",
     [KIND_LOCKS] = "measured: %zu of %zu samples of the CPU time were in functions that take "
                    "and release locks",
     [KIND_WAITING] = "measured: %zu of %zu samples of the CPU time were in the threading "
@@ -124,9 +143,8 @@ static const char *const reasons[KINDS] = {
 };
 
 static const enum pattern patterns[KINDS] = {
-    [KIND_ALLOCATOR] = PATTERN_ALLOCATOR,
-    [KIND_GROWTH] = PATTERN_GROWTH,
-    [KIND_LOCKS] = PATTERN_LOCKS,
+    [KIND_ALLOCATOR] = PATTERN_ALLOCATOR, [KIND_GROWTH] = PATTERN_GROWTH,
+    [KIND_CALLS] = PATTERN_SMALL_CALLS,   [KIND_LOCKS] = PATTERN_LOCKS,
     [KIND_WAITING] = PATTERN_WAITING,
 };
 
@@ -159,6 +177,48 @@ static size_t count_of(const uint32_t *any, size_t moments)
     return count;
 }
 
+/* Calls that move so little on average take the kernel longer than what they move. */
+static const double small_call_bytes = 512;
+
+static bool calls_are_small(const struct model *model)
+{
+    const struct kernel_use use = kernel_use_of(model);
+
+    return use.calls > 0 && use.call_bytes < small_call_bytes * use.calls;
+}
+
+/* Bursts begin in the program's own code, and stand for the time in it. */
+static struct estimate with_kernel(const struct model *model, struct estimate own)
+{
+    const struct kernel_use use = kernel_use_of(model);
+    double code = 1 - fmax(0, use.time);
+
+    return (struct estimate){own.value * code + use.call_time.value,
+                             own.lo * code + use.call_time.lo,
+                             fmin(1, own.hi * code + use.call_time.hi)};
+}
+
+static const char *reason_of(struct model *model, enum kind kind, size_t count, size_t moments)
+{
+    char *text = format_string(reasons[kind], count, moments), *calls, *bytes, *longer;
+    const char *reason;
+
+    if (kind == KIND_CALLS) {
+        const struct kernel_use use = kernel_use_of(model);
+
+        calls = number_count(use.calls);
+        bytes = number_bytes(use.call_bytes / use.calls);
+        longer = format_string("%s; %s calls, each of %s on average", text, calls, bytes);
+        free(bytes);
+        free(calls);
+        free(text);
+        text = longer;
+    }
+    reason = intern_table_string(model->strings, text);
+    free(text);
+    return reason;
+}
+
 static void add_finding(struct model *model, struct findings *findings, enum kind kind,
                         const struct callers *callers, const moment_list *moments)
 {
@@ -169,9 +229,10 @@ static void add_finding(struct model *model, struct findings *findings, enum kin
                               .time = all[0],
                               .bursts = count,
                               .verdict = {.belief = BELIEF_CERTAIN, .agreement = 1, .longer = 1}};
-    char *reason;
 
     finding.verdict.pattern = finding.pattern;
+    if (kind == KIND_CALLS)
+        finding.time = with_kernel(model, finding.time);
     for (size_t taken = 0; taken < FINDING_LINES_MAX; taken++) {
         size_t most = callers->lines.count;
 
@@ -185,9 +246,7 @@ static void add_finding(struct model *model, struct findings *findings, enum kin
         finding.line_times[finding.line_count++] = shares[most];
         shares[most].value = 0;
     }
-    reason = format_string(reasons[kind], count, moments->count);
-    finding.reason = intern_table_string(model->strings, reason);
-    free(reason);
+    finding.reason = reason_of(model, kind, count, moments->count);
     finding.reads_under_lock = kind == KIND_LOCKS && callers->shared > count / 2 &&
                                callers->exclusive < callers->shared / 4;
     if (kind == KIND_LOCKS && count > 0)
@@ -229,11 +288,11 @@ bool findings_add_libraries(struct model *model, struct findings *findings)
         if (burst->context_id != 0)
             context = model_resolve_context(model, moments.items[i].profile, burst->context_id, 0,
                                             burst->monotonic_ns);
-        note_moment(callers, i, &context);
+        note_moment(model, callers, i, &context);
         free(context.frames);
     }
     for (size_t k = 0; k < KINDS; k++) {
-        if (k < kinds)
+        if (k < kinds && (k != KIND_CALLS || calls_are_small(model)))
             add_finding(model, findings, (enum kind)k, &callers[k], &moments);
         free(callers[k].lines.items);
         free(callers[k].labels);

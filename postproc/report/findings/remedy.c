@@ -174,6 +174,10 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
                            "(munmap, madvise(MADV_DONTNEED)) and having it anew; or ask for huge "
                            "pages (madvise(MADV_HUGEPAGE)); of a file, read it into a buffer, or "
                            "map it with MAP_POPULATE");
+    case PATTERN_SMALL_CALLS:
+        return copy_string("read and write more at a time: through a buffer of some KiB (fread and "
+                           "fwrite, without a flush after each piece, as std::endl is one), or "
+                           "several pieces with one call (readv, writev)");
     case PATTERN_GROWTH:
         return copy_string("reserve room for all elements before they are inserted (reserve(), "
                            "or its like), or keep the container from turn to turn");

@@ -11,6 +11,11 @@ struct kernel_use {
     double page_faults; /* of all processes */
     double kept_faults; /* of these, what the memory of the processes takes if they keep it */
     double peak_bytes;  /* the most memory that one of the processes had at once */
+    /* Calls of read(2) and write(2) and their kin, and what they moved. */
+    double calls, call_bytes;
+    /* Share of the CPU time that the kernel needs for these calls: of its time without page faults
+     * the part that they have in all system calls that bursts saw. */
+    struct estimate call_time;
 };
 
 struct kernel_use kernel_use_of(const struct model *);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signal-safe. See peak_memory.h. */
-#include "process/peak_memory.h"
+/* Signal-safe. See kernel_use.h. */
+#include "process/kernel_use.h"
 
 #include <stddef.h>
 #include <sys/resource.h>
@@ -41,10 +41,29 @@ static char *put_pair(char *to, const char *key, uint64_t value)
     return put_number(put_text(to, key) + 1, value) + 1;
 }
 
-void peak_memory_write(void)
+/* proc(5), of the process; ours are among them. */
+static char *put_input_output(char *to)
+{
+    static const struct {
+        const char *field, *key;
+    } counts[] = {{"syscr:", "read_calls"},
+                  {"rchar:", "read_bytes"},
+                  {"syscw:", "write_calls"},
+                  {"wchar:", "write_bytes"}};
+    char text[256];
+
+    if (small_file_read("/proc/self/io", text, sizeof text) == 0)
+        return to;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        to =
+            put_pair(to, counts[i].key, small_file_number(small_file_field(text, counts[i].field)));
+    return to;
+}
+
+void kernel_use_write(void)
 {
     struct rusage usage = {0};
-    char pairs[96], *end;
+    char pairs[256], *end;
     uint64_t bytes, faults;
 
     if (tape_mode != TAPE_OFF || output_path()[0] == '\0')
@@ -57,5 +76,6 @@ void peak_memory_write(void)
     end = put_pair(end, "page_faults",
                    faults > process_former.process_faults ? faults - process_former.process_faults
                                                           : 0);
+    end = put_input_output(end);
     output_append(RECORD_RUN, pairs, (size_t)(end - pairs), NULL, 0);
 }
