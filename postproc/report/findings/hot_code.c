@@ -157,6 +157,7 @@ static char *kernel_words(const struct model *model)
 
 char *hot_code_text(struct model *model, const struct findings *findings)
 {
+    const char *most = findings->hot_time.lo > 0.5 ? "Most of the time" : "The most time";
     char *time, *place, *kernel, *text;
 
     if (findings->hot.function == NULL)
@@ -164,9 +165,8 @@ char *hot_code_text(struct model *model, const struct findings *findings)
     time = finding_share_text(findings->hot_time);
     place = place_words(model, findings);
     kernel = kernel_words(model);
-    text = format_string(" %s, %s, is spent in %s.%s",
-                         findings->hot_time.lo > 0.5 ? "Most of the time" : "The most time", time,
-                         place, kernel);
+    text = format_string(" %s%s, %s, is spent in %s.%s", most,
+                         *kernel != '\0' ? " outside of the kernel" : "", time, place, kernel);
     free(kernel);
     free(place);
     free(time);

@@ -187,12 +187,15 @@ static bool calls_are_small(const struct model *model)
     return use.calls > 0 && use.call_bytes < small_call_bytes * use.calls;
 }
 
-/* Bursts begin in the program's own code, and stand for the time in it. */
-static struct estimate with_kernel(const struct model *model, struct estimate own)
+/* Bursts begin in the program's own code, and stand for the time in it. What else the kernel does
+ * is taken to be for all code alike, but for page faults, which are told apart. */
+static struct estimate with_kernel(const struct model *model, enum kind kind, struct estimate own)
 {
     const struct kernel_use use = kernel_use_of(model);
-    double code = 1 - fmax(0, use.time);
+    double code = 1 - fmax(0, use.time), all = 1 - use.fault_time;
 
+    if (kind != KIND_CALLS)
+        return (struct estimate){own.value * all, own.lo * all, own.hi * all};
     return (struct estimate){own.value * code + use.call_time.value,
                              own.lo * code + use.call_time.lo,
                              fmin(1, own.hi * code + use.call_time.hi)};
@@ -231,8 +234,7 @@ static void add_finding(struct model *model, struct findings *findings, enum kin
                               .verdict = {.belief = BELIEF_CERTAIN, .agreement = 1, .longer = 1}};
 
     finding.verdict.pattern = finding.pattern;
-    if (kind == KIND_CALLS)
-        finding.time = with_kernel(model, finding.time);
+    finding.time = with_kernel(model, kind, finding.time);
     for (size_t taken = 0; taken < FINDING_LINES_MAX; taken++) {
         size_t most = callers->lines.count;
 

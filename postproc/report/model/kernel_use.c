@@ -48,11 +48,11 @@ static void add_progress(struct seen *seen, const struct record_progress *progre
     seen->bursts += calls > 0;
 }
 
-/* Calls that none of n bursts saw may still be a 3/n part. */
-static struct estimate call_time(const struct seen *seen, double kernel)
+/* rest: share of the CPU time in the kernel, but for page faults. Calls that none of n bursts saw
+ * may still be a 3/n part. */
+static struct estimate call_time(const struct seen *seen, double rest)
 {
-    double faults = seen->since_ns > 0 ? seen->fault_ns / seen->since_ns : 0;
-    double rest = fmax(0, kernel - faults), part, half;
+    double part, half;
 
     if (!(seen->all_calls > 0) || !(rest > 0))
         return (struct estimate){0};
@@ -82,6 +82,8 @@ struct kernel_use kernel_use_of(const struct model *model)
     }
     if (sum.own_ns > 0)
         use.time = sum.kernel_ns / (sum.own_ns + sum.kernel_ns);
-    use.call_time = call_time(&seen, fmax(0, use.time));
+    if (seen.since_ns > 0)
+        use.fault_time = fmin(fmax(0, use.time), seen.fault_ns / seen.since_ns);
+    use.call_time = call_time(&seen, fmax(0, use.time - use.fault_time));
     return use;
 }

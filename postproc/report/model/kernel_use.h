@@ -8,6 +8,7 @@
 /* Of whole processes, also where the report looks at one thread. 0: none, or not known. */
 struct kernel_use {
     double time;        /* share of the CPU time, 0 to 1; below 0: not known */
+    double fault_time;  /* of it in page faults, at what one is known to cost; 0 to 1 */
     double page_faults; /* of all processes */
     double kept_faults; /* of these, what the memory of the processes takes if they keep it */
     double peak_bytes;  /* the most memory that one of the processes had at once */
