@@ -15,10 +15,10 @@
 #include <jansson.h>
 
 #include "document/cell_text.h"
-#include "document/folded_rows.h"
 #include "document/numbers.h"
 #include "document/render.h"
 #include "document/text_page.h"
+#include "report/sections/folded_rows.h"
 
 static char *rendered(const struct document *document,
                       void (*render)(const struct document *, FILE *))

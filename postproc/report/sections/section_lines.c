@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "document/folded_rows.h"
 #include "report/findings/code_time.h"
 #include "report/model/last_uses.h"
+#include "report/sections/folded_rows.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
 

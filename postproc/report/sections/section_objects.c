@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "document/folded_rows.h"
 #include "document/numbers.h"
 #include "report/findings/object_time.h"
+#include "report/sections/folded_rows.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
 

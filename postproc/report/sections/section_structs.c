@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "document/folded_rows.h"
 #include "document/numbers.h"
+#include "report/sections/folded_rows.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
 #include "report/structs/struct_tables.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "document/folded_rows.h"
+#include "report/sections/folded_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
