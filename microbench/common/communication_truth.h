@@ -2,7 +2,7 @@
 /*
  * What is known of a microbenchmark's communication before anything is measured: coherence
  * transfers between infinite private caches, one per thread, write-invalidate, by the definitions
- * of docs/estimators.md ("Communication"), for lines of 64, 128 and 256 bytes. The JSON that
+ * of docs/communication.md ("Communication"), for lines of 64, 128 and 256 bytes. The JSON that
  * communication_truth_finish() writes is described in docs/microbench.md.
  *
  * Programs whose interleaving is forced tell every access in its order, and a plain model of the

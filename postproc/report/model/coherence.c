@@ -40,7 +40,7 @@ static void add_flow(struct receipts *receipts, const struct flow *flow)
 }
 
 /* Of a flow that is known by its line, threads use the line all the time; of others each line is
- * used seldom (docs/estimators.md, "Lines that bursts meet at"). */
+ * used seldom (docs/communication.md, "Lines that bursts meet at"). */
 struct missing {
     double part;        /* misses per transfer (RAW and WAW), 0.5 to 1; 0: nothing */
     double of_one_line; /* share of these misses on lines that are used all the time */

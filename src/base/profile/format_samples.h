@@ -151,7 +151,7 @@ struct record_watch_end {
 };
 
 /*
- * Communication (docs/estimators.md, "Communication"). A sampled store opens a segment: the time
+ * Communication (docs/communication.md). A sampled store opens a segment: the time
  * until the next store to the line by any thread. In it, two words of the line are watched for
  * loads and stores of all threads. Written as soon as the sampled store has been executed. Loads
  * are watched so as well, until the next use of the line ("Shared caches").

@@ -2,7 +2,7 @@
 /*
  * Line watches: what all threads do to a line after a sampled store, seen by two debug registers
  * that every thread of the process has at the same addresses. Policy and state machine; the
- * registers, the clock and the output are the caller's (docs/estimators.md, "Communication").
+ * registers, the clock and the output are the caller's (docs/communication.md, "Communication").
  *
  * A store opens a segment, which the next store to the line by anyone ends. In it the first read of
  * each other thread is a transfer, and so is its end. One watch runs at a time:
@@ -23,7 +23,7 @@
  *     with line_watch_event(). That may be later: an engine that sees every access hands it back
  *     when the thread has made VISIT_ACCESSES more or another thread has stored to the line.
  *     Without the visit, a thread that touches several words of the line counts several times
- *     (docs/estimators.md).
+ *     (docs/communication.md).
  *     Loads of threads that poll a word may be offered, too (waits): then the next store of another
  *     thread opens the segment. line_watch_resumed() tells when the thread polls on. Of other loads
  *     (uses) the next use of the line by any thread is watched for, and ends the watch.

@@ -5,7 +5,7 @@
  * is over in less time than it takes to look. So whoever interrupts a waiting thread looks on until
  * the wait is over, and then at the whole turn; how many turns there were is told by whatever the
  * thread counts them with: registers and words of its stack that stay as they are while it waits
- * and move from one wait to the next (docs/estimators.md, "Communication").
+ * and move from one wait to the next (docs/communication.md, "Communication").
  *
  * Fed with the accesses from the interruption on, a few at a time, and with the state after them.
  * Pure; signal-safe.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What threads do to one line, as bursts tell that touched it: threads of several processes that
- * share it, or of one process where no register watches what they store (docs/estimators.md, "Lines
- * that bursts meet at"). What is seen is which bursts touched the line when: each change of hands
- * between two of them is a transfer at least. How often the line moved in between is modelled from
- * how often each thread uses it.
+ * share it, or of one process where no register watches what they store (docs/communication.md,
+ * "Lines that bursts meet at"). What is seen is which bursts touched the line when: each change of
+ * hands between two of them is a transfer at least. How often the line moved in between is modelled
+ * from how often each thread uses it.
  */
 #ifndef REUSE_ANALYSIS_BURST_CONTENTION_H
 #define REUSE_ANALYSIS_BURST_CONTENTION_H
@@ -62,7 +62,7 @@ const struct scenarios *burst_contention_of(const struct burst_contention *, siz
 /* An act as an end of a flow, without its calling context. */
 struct flow_end burst_contention_end(const struct analysis *, const struct burst_contention *,
                                      const struct burst_act *);
-/* Whether the bytes of the two meet: see docs/estimators.md, "Communication". */
+/* Whether the bytes of the two meet: see docs/communication.md, "Communication". */
 bool burst_contention_is_true(const struct burst_contention *, size_t source, size_t destination,
                               unsigned kind);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Communication between threads: coherence transfers, each from a thread to a thread, of one kind,
- * true or false (docs/estimators.md, "Communication").
+ * true or false (docs/communication.md, "Communication").
  *
  * A flow is one observation: of a sampled profile, an event that a watched line showed; of an exact
  * one, a counted combination of threads, line and instructions. What a flow stands for is in

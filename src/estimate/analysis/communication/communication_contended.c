@@ -4,7 +4,7 @@
  * at the same time, in no order. No trap is quick enough to see who comes in between; the model
  * takes their uses to come at random, at the rates that samples show, in the part of the time in
  * which watches find them there together, and no more often than a line can move
- * (docs/estimators.md, "Lines that threads fight over").
+ * (docs/communication.md, "Lines that threads fight over").
  */
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * False sharing that only a larger line brings: threads that use different lines of the run's size,
  * which lie on one of the larger size. No watch saw how they alternate. Samples tell who uses what
- * how often, and the model takes these uses to come in random order (docs/estimators.md,
+ * how often, and the model takes these uses to come in random order (docs/communication.md,
  * "Communication at larger lines").
  */
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Transfers to threads that poll: read one place again and again until another thread stores there
- * (docs/estimators.md, "Communication"). Their stores are too few among their accesses to be
+ * (docs/communication.md, "Communication"). Their stores are too few among their accesses to be
  * sampled; how often what they wait for comes is measured in time instead.
  */
 #define _GNU_SOURCE /* qsort_r */

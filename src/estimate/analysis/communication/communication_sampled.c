@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Flows of a sampled profile: what followed a sampled store, as competing risks, per stratum and
- * bootstrap replicate (docs/estimators.md, "Communication").
+ * bootstrap replicate (docs/communication.md, "Communication").
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Communication at a larger line size than the run's: a model, since watches looked at the run's
- * line alone (docs/estimators.md, "Communication at larger lines"). What moved then either moves
+ * line alone (docs/communication.md, "Communication at larger lines"). What moved then either moves
  * still or comes along with another part of the same line; communication_neighbours.c adds what did
  * not have to move before.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Threads that use one line at the same time and in no order, each for itself: what they do to the
- * line between two stores of one of them, if their accesses come at random (docs/estimators.md,
+ * line between two stores of one of them, if their accesses come at random (docs/communication.md,
  * "Lines that threads fight over"). Pure.
  */
 #ifndef REUSE_ANALYSIS_CONTENTION_H
@@ -51,7 +51,8 @@ struct estimate contention_overlap(double met, double expected);
  * How long a line takes from cache to cache, ns, one way: no line moves more often. Taken from one
  * virtual machine, where ping-pong took 25 to 45 ns or 220 ns, as its processors shared a cache or
  * not, and threads that counted in one word alternated every 32 or every 500 ns
- * (docs/estimators.md): lo and hi are the ends of that, with some room below; value lies between.
+ * (docs/communication.md): lo and hi are the ends of that, with some room below; value lies
+ * between.
  */
 extern const struct estimate line_transfer_ns;
 

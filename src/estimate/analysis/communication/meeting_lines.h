@@ -3,7 +3,7 @@
  * Lines at which bursts of several threads of one process met (sampling/meetings.h), and for how
  * many such lines each stands. A line that threads use all the time is met by many bursts; of lines
  * that they seldom use few are met at all. How many is estimated from how often those that were met
- * were used again (docs/estimators.md, "Lines that bursts meet at").
+ * were used again (docs/communication.md, "Lines that bursts meet at").
  */
 #ifndef REUSE_ANALYSIS_MEETING_LINES_H
 #define REUSE_ANALYSIS_MEETING_LINES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From records to segments: sampled stores, what was seen after them, and which of them are alike
- * (docs/estimators.md, "Communication").
+ * (docs/communication.md, "Communication").
  */
 #define _GNU_SOURCE /* qsort_r */
 #include <math.h>

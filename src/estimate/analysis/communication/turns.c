@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How many turns polling threads had, and what the sampled stores of turns stand for
- * (docs/estimators.md, "Communication").
+ * (docs/communication.md, "Communication").
  */
 #include <stdlib.h>
 
