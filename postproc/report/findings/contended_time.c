@@ -39,10 +39,10 @@ static bool is_at(const struct model *model, size_t observation, const struct th
                   size_t count)
 {
     const struct record_burst *burst = analysis_probe_burst(model->analysis, observation);
-    struct thread_loop key = {.thread_id = burst->thread_id, .loop = burst->loop};
+    struct thread_loop loop = {.thread_id = burst->thread_id, .loop = burst->loop};
 
-    analysis_probe(model->analysis, observation, &key.profile);
-    return count > 0 && bsearch(&key, loops, count, sizeof(key), thread_loops_compare) != NULL;
+    analysis_probe(model->analysis, observation, &loop.profile);
+    return thread_loops_contain(loops, count, loop);
 }
 
 void contended_bursts_find(struct model *model, double cpu_ns, double least,

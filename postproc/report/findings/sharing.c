@@ -122,21 +122,26 @@ static const char *transfers_text(struct model *model, const struct findings *fi
     return keep(model, text);
 }
 
-/* The lines of source between which most of a group's data moves. */
+/* The lines of source between which most of a group's data moves: if possible with both ends at one
+ * object, rather than at what else lies on its line. */
 static void add_lines(const struct communication_view *view, const uint32_t *labels, uint32_t group,
                       struct finding *finding)
 {
     double most = 0;
     size_t best = view->count;
+    bool best_within = false;
     uint32_t ends[2];
 
     for (size_t i = 0; i < view->count; i++) {
         double transfers = communication_flow(view->communication, i)->transfers;
+        bool within = view->from_object[i] == view->to_object[i];
 
-        if (labels[i] == group && transfers > most) {
-            most = transfers;
-            best = i;
-        }
+        if (labels[i] != group || within < best_within ||
+            (within == best_within && !(transfers > most)))
+            continue;
+        most = transfers;
+        best = i;
+        best_within = within;
     }
     if (best == view->count)
         return;
@@ -341,6 +346,16 @@ static void add_true(struct model *model, struct findings *findings,
     ARRAY_PUSH(&findings->items, finding);
 }
 
+/* What is written less often if less is to move: a thread that loads a neighbour of it on the line
+ * has the line brought there, but is not who makes it move. */
+static uint32_t written_object(const struct communication_view *view, size_t i)
+{
+    bool by_source = communication_flow(view->communication, i)->kind == TRANSFER_RAW;
+    uint32_t written = by_source ? view->from_object[i] : view->to_object[i];
+
+    return written != GROUP_NONE ? written : by_source ? view->to_object[i] : view->from_object[i];
+}
+
 /* Threads that take turns on one CPU move nothing. */
 static bool moves_something(const struct flow *flow)
 {
@@ -357,13 +372,14 @@ static void add_true_sharing(struct model *model, struct findings *findings,
 
     for (size_t i = 0; i < view->count; i++) {
         const struct flow *flow = communication_flow(view->communication, i);
+        uint32_t object = written_object(view, i);
 
         labels[i] = GROUP_NONE;
         if (view->place[i] != FLOW_PROGRAM || !flow->true_sharing || !moves_something(flow))
             continue;
-        labels[i] = intern_table_insert(keys, &view->to_object[i], sizeof(view->to_object[i]));
+        labels[i] = intern_table_insert(keys, &object, sizeof(object));
         if (labels[i] == objects.count)
-            ARRAY_PUSH(&objects, ((struct shared_object){.object = view->to_object[i],
+            ARRAY_PUSH(&objects, ((struct shared_object){.object = object,
                                                          .writers = word_writers_create(),
                                                          .threads = intern_table_create(),
                                                          .lines = intern_table_create()}));
