@@ -26,6 +26,12 @@ const char *const pattern_names[PATTERN_COUNT] = {
     [PATTERN_SMALL_CALLS] = "small system calls",
 };
 
+bool pattern_is_sharing(enum pattern pattern)
+{
+    return pattern == PATTERN_FALSE_SHARING || pattern == PATTERN_TRUE_SHARING ||
+           pattern == PATTERN_SHARED_INDEX || pattern == PATTERN_HANDED_OVER;
+}
+
 /* At least this part of each line is used while it is there: whole lines. */
 static const double dense = 0.5;
 

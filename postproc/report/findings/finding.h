@@ -43,6 +43,9 @@ enum pattern {
 };
 extern const char *const pattern_names[PATTERN_COUNT]; /* in JSON and CSV */
 
+/* Data that moves between threads. */
+bool pattern_is_sharing(enum pattern);
+
 /* What is known of the accesses of one line of source to one object. */
 struct access_evidence {
     size_t bursts;

@@ -91,12 +91,16 @@ static char *modelled_text(const struct finding *finding, const char *what, cons
 {
     char *share = finding_share_text(finding->time);
     char *text =
-        finding->weight == FINDING_OPEN
-            ? format_string("%s: %s of the %s, for how threads take turns was not seen (modelled "
-                            "from rates; -e exact counts).",
+        finding->weight == FINDING_OPEN && finding->apart
+            ? format_string("%s: what it costs is open (%s of the %s), for threads hardly ran at "
+                            "the same time.",
                             what, share, time_word)
-            : format_string("%s: worth %s of the %s (modelled from rates; -e exact counts).", what,
-                            share, time_word);
+        : finding->weight == FINDING_OPEN
+            ? format_string("%s: %s of the %s, for how threads take turns was not seen (modelled "
+                            "from rates).",
+                            what, share, time_word)
+            : format_string("%s: worth %s of the %s (modelled from rates).", what, share,
+                            time_word);
 
     free(share);
     return text;

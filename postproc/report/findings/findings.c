@@ -11,6 +11,7 @@
 #include "report/findings/places.h"
 #include "report/model/last_uses.h"
 #include "report/model/object_labels.h"
+#include "report/model/run_time.h"
 #include "report/model/try_places.h"
 
 static const char *keep(struct model *model, char *text)
@@ -19,22 +20,6 @@ static const char *keep(struct model *model, char *text)
 
     free(text);
     return kept;
-}
-
-static double cpu_time_of(const struct model *model)
-{
-    double sum = 0;
-
-    for (size_t p = 0; p < model->profile_count; p++) {
-        const struct profile *profile = model->profiles[p];
-
-        if (profile_counts_accesses(profile))
-            return 0;
-        for (size_t i = 0; i < profile->totals.count; i++)
-            if (model_looks_at(model, profile, profile->totals.items[i].thread_id))
-                sum += (double)profile->totals.items[i].app_ns;
-    }
-    return sum;
 }
 
 static bool is_same_line(const struct code_line *a, const struct code_line *b)
@@ -349,7 +334,7 @@ const struct findings *findings_of(struct model *model)
         return model->findings;
     findings = model->findings = allocate_zeroed(1, sizeof(*findings));
     access_costs_of(&model->machine, model_timed_lines(model), &findings->costs);
-    findings->cpu_ns = cpu_time_of(model);
+    findings->cpu_ns = run_cpu_ns(model);
     findings->silent = burst_time_silent(model);
     findings->timed = !model->exact && findings->cpu_ns > 0;
     grows = findings_add_libraries(model, findings);
@@ -360,10 +345,10 @@ const struct findings *findings_of(struct model *model)
     for (size_t i = 0; i < places.items.count; i++)
         take_place(model, findings, &places.items.items[i]);
     free(places.items.items);
+    findings->sight = sight_of(model);
     findings_add_sharing(model, findings, &contended);
     contended_bursts_free(&contended);
     hot_code_find(model, findings);
-    findings->sight = sight_of(model);
     finish(model, findings);
     return findings;
 }

@@ -36,6 +36,7 @@ struct finding {
     size_t object_count;
     bool reads_under_lock; /* most of its locks are reader-writer locks, taken to read */
     bool modelled;         /* from rates: the interval spans what machines differ in */
+    bool apart;            /* threads hardly ran at the same time: what it costs is open */
     bool waits_known;      /* `time` is what loops wait, not what transfers take by their number */
     size_t bursts;         /* that it rests on; 0: exact */
     struct access_evidence evidence;

@@ -81,21 +81,66 @@ static void say_finding(struct model *model, const struct finding *finding, size
     free(text);
 }
 
+/* Threads that fight over a line change turns after every access of a processor, and after some
+ * thousand instructions of an emulator. */
+static const char emulated_turns[] = "under an emulator threads take turns less often";
+
+/* How often threads took turns is what nobody saw. */
+static bool leaves_turns_open(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->items.count; i++)
+        if (findings->items.items[i].modelled && findings->items.items[i].weight == FINDING_OPEN)
+            return true;
+    return false;
+}
+
+static bool tells_sharing(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->items.count; i++)
+        if (pattern_is_sharing(findings->items.items[i].pattern))
+            return true;
+    return false;
+}
+
+/* The caller frees it. */
+static char *way_out_text(const struct sight *sight)
+{
+    return strstr(sight->way_out, "-e exact") != NULL
+               ? format_string("%s (at least so many: %s)", sight->way_out, emulated_turns)
+               : copy_string(sight->way_out);
+}
+
+/* Threads that share one CPU hardly meet: if others kept the machine busy, it can be helped. */
+static char *busy_text(const struct findings *findings)
+{
+    double busy = findings->sight.busy_cpus;
+
+    return sight_one_at_a_time(&findings->sight) && leaves_turns_open(findings)
+               ? format_string(" All threads together ran on %.1f CPU%s: if the machine was busy, "
+                               "profile on an idle one.",
+                               busy, busy > 0.95 && busy < 1.05 ? "" : "s")
+               : copy_string("");
+}
+
 /* Beside whatever was found: threads may cost each other more than all of it. */
 static void say_unseen_sharing(const struct findings *findings, struct paragraph *screen)
 {
     const struct sight *sight = &findings->sight;
-    char *text;
+    char *way_out = way_out_text(sight), *busy = busy_text(findings), *text = NULL;
 
     if (sight->misses_sharing)
         text = format_string("Not observed: sharing between threads, and what it costs (%s). What "
                              "would show it: %s.",
-                             sight->cause, sight->way_out);
+                             sight->cause, way_out);
     else if (sight->models_sharing)
         text = format_string("Sharing between threads is modelled, from lines at which their "
-                             "bursts met (%s). What would observe it: %s.",
-                             sight->cause, sight->way_out);
-    else
+                             "bursts met (%s). To count transfers: %s.%s",
+                             sight->cause, way_out, busy);
+    else if (sight->emulates_sharing && tells_sharing(findings))
+        text = format_string("Transfers are at least those counted: %s.", emulated_turns);
+    free(busy);
+    free(way_out);
+    if (text == NULL)
         return;
     paragraph_add(screen, 0, 0, text);
     free(text);
@@ -111,9 +156,9 @@ static char *below_text(const struct model *model, const struct findings *findin
     char *few = uncertain > 0
                     ? format_string("%zu more with too few samples to tell (-v). ", uncertain)
                     : copy_string("");
-    char *text = format_string("%s%sLatencies: %s. Shares of time are modelled, at 95 %%; what "
-                               "overlaps in time is not ranked, and instructions that a change "
-                               "spares come on top.",
+    char *text = format_string("%s%sLatencies: %s. Shares of time are modelled, with 95 %% "
+                               "intervals; those of several findings may overlap. A change that "
+                               "spares instructions as well saves more.",
                                more, few, costs);
 
     free(few);

@@ -44,7 +44,8 @@ static struct estimate time_of_transfers(double run_ns, struct estimate transfer
  * What the loops at these lines wait for neither their code nor their misses is for other threads,
  * as far as transfers may take so long. Where that is not known, transfers are counted at a common
  * price. What is modelled says little of how often threads meet: that they do for certain is to be
- * known first.
+ * known first. Threads that hardly ran at the same time, on a busy machine, waited little for each
+ * other: that says nothing of what they would wait on an idle one.
  */
 static void put_time(const struct model *model, const struct findings *findings,
                      struct estimate transfers, struct price *price, struct finding *finding)
@@ -55,9 +56,12 @@ static void put_time(const struct model *model, const struct findings *findings,
     bool certain;
 
     *time = time_of_transfers(run_ns, transfers, findings->costs.transfer_ns, price->limit);
+    certain = time->lo >= FINDING_MODELLED_LEAST;
+    finding->apart = !certain && sight_one_at_a_time(&findings->sight);
+    if (finding->apart)
+        return;
     if (!contended_time_at(model, price->contended, &price->places, &waited))
         return;
-    certain = time->lo >= FINDING_MODELLED_LEAST;
     time->value = fmin(most.hi, waited.value);
     time->hi = fmin(most.hi, waited.hi);
     if (certain)

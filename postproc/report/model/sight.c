@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/model/communication_view.h"
+#include "report/model/run_time.h"
 
 static const struct {
     const char *state, *cause, *way_out;
@@ -41,6 +42,21 @@ static bool runs_threads(const struct model *model)
     return false;
 }
 
+/* Busy CPUs: below this, threads were hardly seen to run at the same time. */
+static const double one_cpu = 1.1;
+
+bool sight_one_at_a_time(const struct sight *sight)
+{
+    return sight->busy_cpus > 0 && sight->busy_cpus < one_cpu;
+}
+
+static double busy_cpus(const struct model *model)
+{
+    double wall = model->profile_count == 1 ? (double)run_wall_ns(model->profiles[0]) : 0;
+
+    return wall > 0 && runs_threads(model) ? run_cpu_ns(model) / wall : 0;
+}
+
 struct sight sight_of(struct model *model)
 {
     struct sight sight = {.cause = "its samples do not tell", .way_out = "reuse-run -e exact"};
@@ -56,6 +72,8 @@ struct sight sight_of(struct model *model)
     sight.misses_long_uses = state != NULL && is_beyond_at_any_level(model);
     sight.misses_sharing =
         runs_threads(model) && communication_view_of(model)->communication == NULL;
+    sight.emulates_sharing = model->exact && runs_threads(model) && !sight.misses_sharing;
+    sight.busy_cpus = busy_cpus(model);
     sight.models_sharing = runs_threads(model) && !sight.misses_sharing &&
                            communication_is_modelled(communication_view_of(model)->communication);
     return sight;

@@ -13,9 +13,14 @@ struct sight {
         misses_long_uses; /* next uses beyond looking ahead, and some level's misses hang on them */
     bool misses_sharing;  /* several threads, and nothing is known of transfers between them */
     bool models_sharing;  /* no register watched them: they are modelled from bursts */
-    const char *cause;    /* "no debug register trapped"; never NULL */
-    const char *way_out;  /* what would show it; never NULL */
+    bool emulates_sharing; /* threads took turns as an emulator let them */
+    double busy_cpus;  /* on average, of a process with several threads; 0: not known, or several */
+    const char *cause; /* "no debug register trapped"; never NULL */
+    const char *way_out; /* what would show it; never NULL */
 };
+
+/* Threads hardly ran at the same time. */
+bool sight_one_at_a_time(const struct sight *);
 
 /* May compute the communication between threads. */
 struct sight sight_of(struct model *);

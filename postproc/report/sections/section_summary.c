@@ -9,6 +9,7 @@
 #include "path_name.h"
 #include "report/model/coherence.h"
 #include "report/model/communication_view.h"
+#include "report/model/run_time.h"
 #include "report/model/shared_caches.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
@@ -23,26 +24,6 @@ struct run_totals {
     struct lost_counts lost;
     size_t threads, incomplete;
 };
-
-/* A run that was cut short lasted at least until its last record with a time. */
-static uint64_t wall_time_of(const struct profile *profile)
-{
-    uint64_t start = profile_run_number(profile, "start_monotonic_ns", 0), last = 0, wall = 0;
-
-    if (profile->complete)
-        return profile->end.wall_ns;
-    for (size_t i = 0; i < profile->origins.count; i++)
-        wall += profile->origins.items[i]->wall_ns;
-    if (wall > 0)
-        return wall;
-    for (size_t i = 0; i < profile->totals.count; i++)
-        if (profile->totals.items[i].monotonic_ns > last)
-            last = profile->totals.items[i].monotonic_ns;
-    if (profile->bursts.count > 0 &&
-        profile->bursts.items[profile->bursts.count - 1]->monotonic_ns > last)
-        last = profile->bursts.items[profile->bursts.count - 1]->monotonic_ns;
-    return start != 0 && last > start ? last - start : 0;
-}
 
 /* Where there are none to be had, no watch is lost for want of one: a note says it. */
 static bool may_have_registers(const struct profile *profile)
@@ -64,7 +45,7 @@ static struct run_totals add_up(const struct model *model)
         sum.lost.dropped_bytes += profile->dropped_bytes;
         sum.lost.invalid_records += profile->invalid_records;
         sum.lost.unknown_records += profile->unknown_records;
-        sum.wall_ns += wall_time_of(profile);
+        sum.wall_ns += run_wall_ns(profile);
         sum.incomplete += !profile->complete;
         for (size_t i = 0; i < profile->threads.count; i++)
             sum.threads += model_looks_at(model, profile, profile->threads.items[i].thread_id);
