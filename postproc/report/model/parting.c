@@ -6,31 +6,38 @@
 #include <string.h>
 
 #include "report/model/try_places.h"
+#include "report/sharing/member_lines.h"
 
 static uint64_t round_up(uint64_t value, uint64_t unit)
 {
     return (value + unit - 1) / unit * unit;
 }
 
-/* Offset of a member within its structure. */
-static uint64_t member_offset(const struct collision_side *side)
+static struct parting parting_of_members(const struct false_sharing *finding, uint32_t line_size)
 {
-    return side->offset - side->instance_offset;
+    uint64_t begins[FALSE_SHARING_BEGINS_MAX];
+    struct parting parting;
+
+    for (size_t i = 0; i < finding->begin_count; i++)
+        begins[i] = finding->begins[i].offset;
+    parting.new_size =
+        member_lines_size(begins, finding->begin_count, finding->type_size, line_size);
+    parting.padding = parting.new_size - finding->type_size;
+    return parting;
+}
+
+static bool needs_many_lines(const struct false_sharing *finding)
+{
+    return finding->begin_count > FALSE_SHARING_BEGINS_MAX;
 }
 
 struct parting parting_for(const struct false_sharing *finding, uint32_t line_size)
 {
     struct parting parting = {0};
-    uint64_t begin;
-
     switch (finding->collision) {
     case COLLISION_MEMBERS:
-        /* The later member begins a line; the structure is then aligned, and its size a multiple.
-         */
-        begin = round_up(member_offset(&finding->sides[1]), line_size);
-        parting.new_size =
-            round_up(begin + finding->type_size - member_offset(&finding->sides[1]), line_size);
-        parting.padding = parting.new_size - finding->type_size;
+        if (!needs_many_lines(finding))
+            parting = parting_of_members(finding, line_size);
         break;
     case COLLISION_ELEMENTS:
         if (finding->parts) {
@@ -48,19 +55,57 @@ struct parting parting_for(const struct false_sharing *finding, uint32_t line_si
     return parting;
 }
 
+/* Lines begin there already, if the structure is aligned. */
+static bool begin_lines(const struct false_sharing *finding, uint32_t line_size)
+{
+    for (size_t i = 0; i < finding->begin_count; i++)
+        if (needs_many_lines(finding) || finding->begins[i].offset % line_size != 0)
+            return false;
+    return true;
+}
+
+/* "a, b (or c before it, if the same thread uses that) and d"; the caller frees it. */
+static char *begins_text(const struct false_sharing *finding)
+{
+    char *text = copy_string("");
+
+    for (size_t i = 0; i < finding->begin_count; i++) {
+        const struct line_begin *begin = &finding->begins[i];
+        const char *separator = i == 0 ? "" : i + 1 == finding->begin_count ? " and " : ", ";
+        char *before =
+            begin->between != NULL
+                ? format_string(" (or %s before it, if the same thread uses that)", begin->between)
+                : copy_string("");
+        char *longer = format_string("%s%s%s%s", text, separator,
+                                     begin->member + (*begin->member == '.'), before);
+
+        free(before);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
 static char *part_members(const struct false_sharing *finding, uint32_t line_size)
 {
-    struct parting parting = parting_for(finding, line_size);
-    const char *member = finding->sides[1].member + (*finding->sides[1].member == '.');
+    const char *type = finding->type != NULL ? finding->type : "the structure";
+    char *begins, *text;
 
-    if (member_offset(&finding->sides[1]) % line_size == 0)
+    if (needs_many_lines(finding))
+        return format_string("Put the members of %s that one thread uses side by side, and begin a "
+                             "line with each group: alignas(%" PRIu32 ").",
+                             type, line_size);
+    if (begin_lines(finding, line_size))
         return format_string("Align %s to %" PRIu32 " bytes (alignas, aligned_alloc()): then they "
-                             "lie on two lines.",
-                             finding->type != NULL ? finding->type : "the structure", line_size);
-    return format_string("Begin a line with %s: alignas(%" PRIu32 "), %s grows from %" PRIu64
+                             "lie on %s lines.",
+                             type, line_size, finding->begin_count > 1 ? "different" : "two");
+    begins = begins_text(finding);
+    text = format_string("Begin a line with %s: alignas(%" PRIu32 "), %s grows from %" PRIu64
                          " to %" PRIu64 " bytes.",
-                         member, line_size, finding->type != NULL ? finding->type : "the structure",
-                         finding->type_size, parting.new_size);
+                         begins, line_size, type, finding->type_size,
+                         parting_for(finding, line_size).new_size);
+    free(begins);
+    return text;
 }
 
 static char *part_elements(const struct false_sharing *finding, uint32_t line_size)
@@ -137,7 +182,7 @@ static bool is_parted_by_alignment(const struct false_sharing *finding, uint32_t
 {
     switch (finding->collision) {
     case COLLISION_MEMBERS:
-        return member_offset(&finding->sides[1]) % line_size == 0;
+        return begin_lines(finding, line_size);
     case COLLISION_ELEMENTS:
         return !finding->parts && finding->type_size > 0 && finding->type_size % line_size == 0;
     case COLLISION_OBJECTS:

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/communication/contention.h"
+#include "report/sharing/structure_lines.h"
 
 const double false_sharing_threshold = 1e-4;
 
@@ -44,8 +45,9 @@ struct search {
     uint64_t line_size;
     struct intern_table *keys;
     false_sharing_list findings;
-    ARRAY(double) largest; /* transfers of the flow that a finding's sides come from */
-    uint32_t *labels;      /* finding of each flow; GROUP_NONE */
+    ARRAY(double) largest;             /* transfers of the flow that a finding's sides come from */
+    ARRAY(struct data_type) instances; /* of each finding: the structure that has both sides */
+    uint32_t *labels;                  /* finding of each flow; GROUP_NONE */
     ARRAY(struct element_use) uses;
 };
 
@@ -235,6 +237,18 @@ static const char *type_name(const struct search *search, const struct end_place
     return name;
 }
 
+/* The structure that the side's offset counts from; module NULL: not known. */
+static struct data_type instance_of(const struct search *search, const struct end_place *end,
+                                    const struct collision_side *side)
+{
+    const struct data_type *type = &search->view->objects.items[end->object].type;
+
+    for (size_t i = 0; i < end->level_count; i++)
+        if (end->levels[i].start == side->instance_offset)
+            return (struct data_type){.module = type->module, .reference = end->levels[i].type};
+    return (struct data_type){.module = NULL};
+}
+
 static void take_flow(struct search *search, size_t number)
 {
     const struct flow *flow = communication_flow(search->view->communication, number);
@@ -269,6 +283,7 @@ static void take_flow(struct search *search, size_t number)
 
         ARRAY_PUSH(&search->findings, fresh);
         ARRAY_PUSH(&search->largest, 0);
+        ARRAY_PUSH(&search->instances, ((struct data_type){.module = NULL}));
     }
     search->labels[number] = group;
     note_use(search, group, flow, &from_side, flow->source.thread_id);
@@ -279,6 +294,7 @@ static void take_flow(struct search *search, size_t number)
     search->largest.items[group] = flow->transfers;
     finding = &search->findings.items[group];
     memcpy(finding->sides, sides, sizeof(sides));
+    search->instances.items[group] = instance_of(search, &to, &to_side);
     if (to.typed && nested < TYPE_LEVELS_MAX) {
         finding->type = type_name(search, &to, nested);
         finding->type_size = to.levels[nested].repeat;
@@ -392,12 +408,14 @@ false_sharing_list false_sharing_find(struct model *model, struct communication_
     for (size_t g = 0; g < search.findings.count; g++)
         search.findings.items[g].transfers = totals[g];
     sum_up_uses(&search);
+    structure_lines_plan(&search.findings, search.instances.items, model->accesses.value);
     if (search.findings.count > 0)
         qsort(search.findings.items, search.findings.count, sizeof(*search.findings.items),
               compare_findings);
     free(totals);
     free(search.uses.items);
     free(search.labels);
+    free(search.instances.items);
     free(search.largest.items);
     intern_table_free(search.keys);
     return search.findings;

@@ -29,11 +29,24 @@ struct collision_side {
         instance_offset; /* of the structure or array element that both sides are compared in */
 };
 
+/* A member at which a cache line has to begin. */
+struct line_begin {
+    uint64_t offset;     /* bytes, in the structure */
+    const char *member;  /* ".left", without indexes */
+    const char *between; /* a member before it at which no thread was seen; NULL: none */
+};
+
+enum { FALSE_SHARING_BEGINS_MAX = 8 };
+
 struct false_sharing {
     enum collision collision;
     struct collision_side sides[2];
-    const char *type;      /* of the structure or the elements; NULL: it has no name */
-    uint64_t type_size;    /* bytes; 0 unknown */
+    const char *type;   /* of the structure or the elements; NULL: it has no name */
+    uint64_t type_size; /* bytes; 0 unknown */
+    /* Of members: where lines have to begin to part all that collide in the structure, ascending;
+     * more than FALSE_SHARING_BEGINS_MAX are only counted. */
+    struct line_begin begins[FALSE_SHARING_BEGINS_MAX];
+    size_t begin_count;
     bool parts;            /* elements: threads have parts of the array, which meet on few lines */
     size_t threads, lines; /* that take part; lines in the profile, of a sampled one not all */
     struct flow_totals transfers; /* false ones only */
