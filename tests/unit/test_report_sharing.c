@@ -330,6 +330,8 @@ static struct false_sharing members(uint64_t first, uint64_t second, uint64_t si
         .collision = COLLISION_MEMBERS,
         .type = "struct s",
         .type_size = size,
+        .begins = {{.offset = second, .member = ".second"}},
+        .begin_count = 1,
         .sides = {{.member = ".first", .offset = 640 + first, .instance_offset = 640},
                   {.member = ".second", .offset = 640 + second, .instance_offset = 640}}};
 }
@@ -424,6 +426,20 @@ static void test_parting(void **state)
     finding = members(60, 64, 128);
     text = parting_text(&finding, &objects, 64);
     assert_non_null(strstr(text, "Align struct s to 64 bytes"));
+    free(text);
+    finding = members(0, 8, 64);
+    finding.begins[0].between = "rest";
+    finding.begins[1] = (struct line_begin){.offset = 24, .member = ".third"};
+    finding.begin_count = 2;
+    text = parting_text(&finding, &objects, 64);
+    assert_non_null(strstr(text, "Begin a line with second (or rest before it, if the same thread "
+                                 "uses that) and third: alignas(64), struct s grows from 64 to "
+                                 "192 bytes"));
+    free(text);
+    finding.begin_count = FALSE_SHARING_BEGINS_MAX + 1;
+    text = parting_text(&finding, &objects, 64);
+    assert_non_null(strstr(text, "begin a line with each group"));
+    assert_int_equal(parting_for(&finding, 64).new_size, 0);
     free(text);
 
     finding = (struct false_sharing){.collision = COLLISION_ELEMENTS, .type_size = 72};
