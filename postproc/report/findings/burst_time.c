@@ -191,7 +191,7 @@ static void note_wait(struct contended_bursts *contended, size_t observation,
     if (pace->rate > 0 && pace->held > 0)
         wait.share = (struct estimate){own * waited_share(pace, misses_ns, 1, 1),
                                        own * waited_share(pace, misses_ns, slower_most, dearest),
-                                       own * waited_share(pace, 0, 1, 0)};
+                                       own * waited_share(pace, 0, 1 / slower_most, 0)};
     ARRAY_PUSH(&contended->waits, wait);
 }
 

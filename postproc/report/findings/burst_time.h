@@ -37,7 +37,8 @@ struct burst_wait {
     size_t observation; /* the last of its burst */
     double weight;      /* CPU time that it stands for, ns */
     /* Of that. lo: if code takes 1.6 times as long as modelled, and misses three times their
-       latencies; hi: if misses are waited for nowhere. Below 0: rate or pace is not known. */
+       latencies; hi: if code is as much faster, and misses are waited for
+       nowhere. Below 0: rate or pace is not known. */
     struct estimate share;
 };
 
