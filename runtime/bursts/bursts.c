@@ -7,6 +7,7 @@
 #include "arch/arch.h"
 #include "bursts/bridge.h"
 #include "bursts/cost_account.h"
+#include "bursts/event_costs.h"
 #include "bursts/first_cache.h"
 #include "bursts/look_ahead.h"
 #include "bursts/meet.h"
@@ -322,10 +323,10 @@ static enum interpreter_stop look(struct scratch *scratch, const ucontext_t *con
  * no time; what those cost at a switch is not known. */
 static void charge_switches(struct thread *thread, uint64_t switches, uint64_t app_now)
 {
+    const struct event_costs costs = event_costs_now();
     struct switch_cost cost;
 
-    cost = switches_count(&thread->switches, switches, app_now, thread->ticks.part_ns,
-                          settings.trigger_ns, settings.trap_ns);
+    cost = switches_count(&thread->switches, switches, app_now, thread->ticks.part_ns, &costs);
     governor_spend(&thread->governor, cost.burst_ns);
     governor_spend_besides(&thread->governor, cost.besides_ns);
     atomic_fetch_add_explicit(&thread->besides_ns, cost.burst_ns + cost.besides_ns,

@@ -2,8 +2,8 @@
 /* Signal-safe. */
 #include "bursts/register_window.h"
 
+#include "bursts/event_costs.h"
 #include "bursts/thread.h"
-#include "process/settings.h"
 #include "watches/marker.h"
 #include "watches/watch.h"
 
@@ -20,8 +20,7 @@ void register_window_plan(struct thread *thread, uint64_t period_ns, uint64_t ap
     struct window_terms terms = {.burst_ns = thread->governor.burst_ns,
                                  .periods = thread->governor.periods,
                                  .period_ns = period_ns,
-                                 .trigger_ns = settings.trigger_ns,
-                                 .trap_ns = settings.trap_ns};
+                                 .costs = event_costs_now()};
 
     switches_plan_window(&thread->switches, &thread->random, &terms, app_now);
 }

@@ -7,6 +7,7 @@
 #include "arch/arch.h"
 #include "bursts/bursts.h"
 #include "bursts/cost_account.h"
+#include "bursts/event_costs.h"
 #include "bursts/look_ahead.h"
 #include "bursts/rate.h"
 #include "bursts/register_window.h"
@@ -180,6 +181,7 @@ void sampler_after_trap(struct thread *thread, uint64_t app_now)
 void sampler_rearm(struct thread *thread, uint64_t app_now)
 {
     uint64_t mean, period, expiry_ns;
+    struct event_costs costs;
 
     if (settings.stop_ns && monotonic_ns() >= settings.stop_ns) {
         thread_trigger(thread, false);
@@ -214,7 +216,9 @@ void sampler_rearm(struct thread *thread, uint64_t app_now)
     register_window_plan(thread, mean, app_now);
     thread->period_ns = mean + rate_plan(thread);
     /* An expiry also costs what it adds to context switches. */
-    expiry_ns = settings.trigger_ns + switches_expiry_cost(&thread->switches, settings.trigger_ns);
+    event_costs_measure(thread);
+    costs = event_costs_now();
+    expiry_ns = costs.trigger_ns + switches_expiry_cost(&thread->switches, &costs);
     period =
         sample_period(&thread->random, ticks_plan(&thread->ticks, mean,
                                                   (uint64_t)thread->governor.burst_ns, expiry_ns));

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bursts/bursts.h"
+#include "bursts/event_costs.h"
 #include "bursts/rate.h"
 #include "bursts/thread_internal.h"
 #include "bursts/thread_usage.h"
@@ -124,7 +125,12 @@ void thread_write_totals(struct thread *thread, uint64_t app_ns)
     thread->totals.handler_ns = atomic_load(&thread->overhead_ns);
     thread->totals.besides_ns = atomic_load(&thread->besides_ns);
     if (!pmu_in_use() && thread == thread_current()) {
+        const struct event_costs costs = event_costs_now();
         struct thread_usage usage = thread_usage_now();
+
+        /* Since its last burst. */
+        thread->totals.besides_ns +=
+            switches_open_cost(&thread->switches, usage.switches - thread->former.switches, &costs);
 
         thread->totals.user_ns = since(thread->former.user_ns, usage.user_ns);
         thread->totals.kernel_ns = since(thread->former.kernel_ns, usage.kernel_ns);

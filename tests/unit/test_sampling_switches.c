@@ -9,7 +9,9 @@
 
 #include "sampling/switches.h"
 
-enum { TRIGGER_NS = 18000, TRAP_NS = 16000, PERIOD_NS = 15 * 1000 * 1000 };
+enum { PERIOD_NS = 15 * 1000 * 1000 };
+
+static const struct event_costs costs = {.trigger_ns = 18000, .due_ns = 10000, .trap_ns = 16000};
 
 /* A thread of so many switches in a second, a burst at every period; its costs from one burst to
  * the next in the end. */
@@ -20,17 +22,14 @@ static struct switch_cost run(struct switches *switches, uint64_t per_second)
     switches_begin(switches);
     for (uint64_t i = 1; i <= 40; i++)
         cost = switches_count(switches, i * PERIOD_NS * per_second / 1000000000, i * PERIOD_NS,
-                              PERIOD_NS, TRIGGER_NS, TRAP_NS);
+                              PERIOD_NS, &costs);
     return cost;
 }
 
 static struct window_terms terms(double burst_ns, double periods)
 {
-    return (struct window_terms){.burst_ns = burst_ns,
-                                 .periods = periods,
-                                 .period_ns = PERIOD_NS,
-                                 .trigger_ns = TRIGGER_NS,
-                                 .trap_ns = TRAP_NS};
+    return (struct window_terms){
+        .burst_ns = burst_ns, .periods = periods, .period_ns = PERIOD_NS, .costs = costs};
 }
 
 static uint64_t plan(struct switches *switches, struct random *random, struct window_terms terms)
@@ -43,7 +42,7 @@ static uint64_t plan(struct switches *switches, struct random *random, struct wi
 static struct switch_cost next(struct switches *switches, uint64_t count, unsigned periods)
 {
     return switches_count(switches, switches->count + count, switches->app_ns + periods * PERIOD_NS,
-                          PERIOD_NS, TRIGGER_NS, TRAP_NS);
+                          PERIOD_NS, &costs);
 }
 
 static void who_never_switches_pays_nothing(void **state)
@@ -55,7 +54,8 @@ static void who_never_switches_pays_nothing(void **state)
     (void)state;
     assert_int_equal(cost.besides_ns, 0);
     assert_int_equal(cost.burst_ns, 0);
-    assert_int_equal(switches_expiry_cost(&switches, TRIGGER_NS), 0);
+    assert_int_equal(switches_expiry_cost(&switches, &costs), 0);
+    assert_false(switches_are_many(&switches));
     assert_int_equal(plan(&switches, &random, terms(1, 1)), 0);
     cost = next(&switches, 0, 1);
     assert_int_equal(cost.besides_ns + cost.burst_ns, 0);
@@ -71,7 +71,10 @@ static void switches_are_charged_as_measured(void **state)
     /* 750 of them at 0.4 us; 200 within a tick at 10 us. */
     assert_in_range(cost.besides_ns, 299000, 301000);
     assert_in_range(cost.burst_ns, 1990000, 2010000);
-    assert_in_range(switches_expiry_cost(&switches, TRIGGER_NS), 1990000, 2010000);
+    assert_in_range(switches_expiry_cost(&switches, &costs), 1990000, 2010000);
+    /* Since that burst. */
+    assert_in_range(switches_open_cost(&switches, switches.count + 1000, &costs), 399000, 401000);
+    assert_true(switches_are_many(&switches));
     /* Registers that are armed all the time: 9 us more. It takes a burst that dear. */
     switches_note_armed(&switches, true, switches.app_ns);
     assert_int_equal(plan(&switches, &random, terms(1e12, 1)), 0);
@@ -97,8 +100,7 @@ static void time_that_goes_back_costs_nothing(void **state)
 
     (void)state;
     run(&switches, 50000);
-    cost = switches_count(&switches, switches.count, switches.app_ns - 1000, PERIOD_NS, TRIGGER_NS,
-                          TRAP_NS);
+    cost = switches_count(&switches, switches.count, switches.app_ns - 1000, PERIOD_NS, &costs);
     assert_int_equal(cost.burst_ns, 0);
     assert_int_equal(cost.besides_ns, 0);
 }
@@ -216,7 +218,7 @@ static void windows_have_an_end(void **state)
     spent_on_windows(1000 * 1000 * 1000, terms(1000, 1), &shortest, &whole);
     assert_in_range(shortest, 100000, 200000);
     /* Without registers that trap there is nothing to arm. */
-    untrapped.trap_ns = 0;
+    untrapped.costs.trap_ns = 0;
     run(&switches, 10000);
     assert_int_equal(plan(&switches, &random, untrapped), 0);
     assert_true(switches_window_left(&switches, 0) == UINT64_MAX);

@@ -122,27 +122,37 @@ static char *busy_text(const struct findings *findings)
                : copy_string("");
 }
 
-/* Beside whatever was found: threads may cost each other more than all of it. */
-static void say_unseen_sharing(const struct findings *findings, struct paragraph *screen)
+/* Beside whatever was found: threads may cost each other more than all of it. NULL: nothing is to
+ * be said. The caller frees it. */
+static char *unseen_text(const struct findings *findings)
 {
     const struct sight *sight = &findings->sight;
-    char *way_out = way_out_text(sight), *busy = busy_text(findings), *text = NULL;
+    char *way_out, *busy, *text;
 
-    if (sight->misses_sharing)
-        text = format_string("Not observed: sharing between threads, and what it costs (%s). What "
-                             "would show it: %s.",
-                             sight->cause, way_out);
-    else if (sight->models_sharing)
-        text = format_string("Sharing between threads is modelled, from lines at which their "
-                             "bursts met (%s). To count transfers: %s.%s",
-                             sight->cause, way_out, busy);
-    else if (sight->emulates_sharing && tells_sharing(findings))
-        text = format_string("Transfers are at least those counted: %s.", emulated_turns);
+    if (!sight->misses_sharing && !sight->models_sharing)
+        return sight->emulates_sharing && tells_sharing(findings)
+                   ? format_string("Transfers are at least those counted: %s.", emulated_turns)
+                   : NULL;
+    way_out = way_out_text(sight);
+    busy = busy_text(findings);
+    text = sight->misses_sharing
+               ? format_string("Not observed: sharing between threads, and what it costs (%s). "
+                               "What would show it: %s.",
+                               sight->cause, way_out)
+               : format_string("Sharing between threads is modelled, from lines at which their "
+                               "bursts met (%s). To count transfers: %s.%s",
+                               sight->cause, way_out, busy);
     free(busy);
     free(way_out);
-    if (text == NULL)
-        return;
-    paragraph_add(screen, 0, 0, text);
+    return text;
+}
+
+static void say_unseen_sharing(const struct findings *findings, struct paragraph *screen)
+{
+    char *text = unseen_text(findings);
+
+    if (text != NULL)
+        paragraph_add(screen, 0, 0, text);
     free(text);
 }
 

@@ -35,7 +35,7 @@ static char *calls_text(const struct kernel_use *use)
 {
     char *calls = number_count(use->calls);
     char *bytes = number_bytes(use->calls > 0 ? use->call_bytes / use->calls : 0);
-    char *text = use->call_time.value >= much_time
+    char *text = use->calls > 0 && use->call_time.value >= much_time
                      ? format_string(", %s reads and writes of %s on average", calls, bytes)
                      : copy_string("");
 

@@ -6,18 +6,19 @@
 
 /*
  * Measured by two processes that hand a byte to and fro (Linux 6.18, virtual machine; an expiry
- * costs 18 us, a trap 16). On one processor a switch takes 0.4 us more with a clock, 10 us more
- * with one that is due within a tick, 0.7 to 1.3 us more with two to four armed registers. On two,
- * which idle meanwhile, 0.2 to 2 us, 8 us and 8 to 10 us: to set timers and registers anew after
- * the processor has idled leaves the virtual machine. The dearer of each is charged, for which it
- * will be is not known.
+ * costs 18 us, a trap 16). On one processor a switch takes 0.4 us more with a clock, 0.7 to 1.3 us
+ * more with two to four armed registers. On two, which idle meanwhile, 0.2 to 2 us and 8 to 10 us:
+ * to set registers anew after the processor has idled leaves the virtual machine. The dearer of
+ * each is charged, for which it will be is not known. On another virtual machine, where an expiry
+ * costs 52 us, a clock took 0.7 to 1.1 us of a switch.
  */
-static const double clock_to_trigger = 0.4 / 18, due_to_trigger = 10.0 / 18,
-                    armed_to_trap = 9.0 / 16;
+static const double clock_to_trigger = 0.4 / 18, armed_to_trap = 9.0 / 16;
 /* Between ticks of the kernel: 4 ms at the most common setting. */
 static const double tick_ns = 4e6;
 /* Of what a burst costs. */
 static const double window_share = 0.5;
+/* Per ns: 1000 a second, of which those within a tick are 4. */
+static const double many = 1e-6;
 /* A shorter window sees nothing that the burst has not seen, and costs an expiry. */
 static const uint64_t window_least_ns = 100 * 1000;
 
@@ -48,20 +49,33 @@ static double due_time(const struct switches *switches, double passed_ns, double
     return due < passed_ns ? due : passed_ns;
 }
 
+uint64_t switches_open_cost(const struct switches *switches, uint64_t count,
+                            const struct event_costs *costs)
+{
+    return (uint64_t)((double)(count - switches->count) * clock_to_trigger *
+                      (double)costs->trigger_ns);
+}
+
+bool switches_are_many(const struct switches *switches)
+{
+    return switches->per_ns >= many;
+}
+
 struct switch_cost switches_count(struct switches *switches, uint64_t count, uint64_t app_ns,
-                                  uint64_t expiry_ns, uint64_t trigger_ns, uint64_t trap_ns)
+                                  uint64_t expiry_ns, const struct event_costs *costs)
 {
     double new = (double)(count - switches->count);
     /* Application time is what is left of CPU time, and may go back a little. */
     double passed = app_ns > switches->app_ns ? (double)(app_ns - switches->app_ns) : 0;
-    double trigger = (double)trigger_ns, armed;
-    struct switch_cost cost = {.besides_ns = (uint64_t)(new *clock_to_trigger *trigger)};
+    struct switch_cost cost = {.besides_ns = switches_open_cost(switches, count, costs)};
+    double armed;
 
     if (passed > 0)
         switches->per_ns += (switches->app_ns > 0 ? 0.5 : 1) * (new / passed - switches->per_ns);
-    armed = switches->per_ns * armed_time(switches, app_ns) * armed_to_trap * (double)trap_ns;
+    armed =
+        switches->per_ns * armed_time(switches, app_ns) * armed_to_trap * (double)costs->trap_ns;
     cost.burst_ns = (uint64_t)(switches->per_ns * due_time(switches, passed, (double)expiry_ns) *
-                               due_to_trigger * trigger);
+                               (double)costs->due_ns);
     if (switches->windows)
         cost.burst_ns += (uint64_t)armed;
     else
@@ -74,9 +88,9 @@ struct switch_cost switches_count(struct switches *switches, uint64_t count, uin
     return cost;
 }
 
-uint64_t switches_expiry_cost(const struct switches *switches, uint64_t trigger_ns)
+uint64_t switches_expiry_cost(const struct switches *switches, const struct event_costs *costs)
 {
-    return (uint64_t)(switches->per_ns * tick_ns * due_to_trigger * (double)trigger_ns);
+    return (uint64_t)(switches->per_ns * tick_ns * (double)costs->due_ns);
 }
 
 /* What the window after a burst costs in the mean, if the shortest is so long. */
@@ -91,8 +105,8 @@ static double window_cost(const struct switches *switches, const struct window_t
         armed += chance * window;
         due += chance * (window < tick_ns ? window : tick_ns);
     }
-    return switches->per_ns * (armed * armed_to_trap * (double)terms->trap_ns +
-                               due * due_to_trigger * (double)terms->trigger_ns);
+    return switches->per_ns * (armed * armed_to_trap * (double)terms->costs.trap_ns +
+                               due * (double)terms->costs.due_ns);
 }
 
 void switches_plan_window(struct switches *switches, struct random *random,

@@ -14,8 +14,10 @@
  *     same share of the cost. A watch that a window ends is censored by a draw that knew nothing of
  *     its line.
  *
- * All in proportion to what a trap and an expiry cost on the machine, with factors measured on a
- * virtual machine. Pure; signal-safe; one struct per thread.
+ * What a clock that is due costs at a switch is measured on the machine (struct event_costs): it is
+ * what setting the processor's timer takes, and no part of what an expiry costs (a tenth of it on
+ * one virtual machine, half on another). The others are in proportion to what a trap and an expiry
+ * cost, with factors measured on a virtual machine. Pure; signal-safe; one struct per thread.
  */
 #ifndef REUSE_SAMPLING_SWITCHES_H
 #define REUSE_SAMPLING_SWITCHES_H
@@ -36,6 +38,13 @@ struct switches {
     uint64_t noted_ns, armed_ns;
 };
 
+/* Of the machine, ns; 0: not known, or there is none. */
+struct event_costs {
+    uint64_t trigger_ns; /* an expiry of the clock, with what no handler sees of it */
+    uint64_t due_ns;     /* a switch while the clock is due within a tick */
+    uint64_t trap_ns;    /* a trap of a debug register; 0: none traps */
+};
+
 struct switch_cost {
     uint64_t besides_ns; /* since the last burst, whatever the period */
     uint64_t burst_ns;   /* of this burst */
@@ -46,8 +55,7 @@ struct window_terms {
     double burst_ns;    /* of a burst, with all that follows from it */
     double periods;     /* of the clock from burst to burst, in the mean: see governor.h */
     uint64_t period_ns; /* mean */
-    uint64_t trigger_ns, trap_ns; /* hidden costs of an expiry and of a trap; the latter is 0
-                                     without registers that trap */
+    struct event_costs costs;
 };
 
 void switches_begin(struct switches *);
@@ -55,10 +63,16 @@ void switches_begin(struct switches *);
 /* At a burst, app_ns into the thread's life: it has been switched out `count` times so far. The
  * clock has ended every expiry_ns. The rest as in window_terms. */
 struct switch_cost switches_count(struct switches *, uint64_t count, uint64_t app_ns,
-                                  uint64_t expiry_ns, uint64_t trigger_ns, uint64_t trap_ns);
+                                  uint64_t expiry_ns, const struct event_costs *);
+
+/* Of the switches since then the cost that no period changes, ns; `count` as above. */
+uint64_t switches_open_cost(const struct switches *, uint64_t count, const struct event_costs *);
 
 /* What switches cost because of one expiry of the clock, ns. */
-uint64_t switches_expiry_cost(const struct switches *, uint64_t trigger_ns);
+uint64_t switches_expiry_cost(const struct switches *, const struct event_costs *);
+
+/* So many that it is worth the time to measure what they cost while the clock is due. */
+bool switches_are_many(const struct switches *);
 
 /* Draws how long registers may be armed from now on, unless that is drawn since the last burst. */
 void switches_plan_window(struct switches *, struct random *, const struct window_terms *,
