@@ -2,6 +2,7 @@
 /* Signal-safe. */
 #include "bursts/event_costs.h"
 
+#include "bursts/median.h"
 #include "bursts/thread.h"
 #include "perf_events/perf_event.h"
 #include "perf_events/timebase.h"
@@ -36,18 +37,6 @@ static uint64_t time_setting(const struct thread *thread, uint64_t period_ns)
     return monotonic_ns() - before;
 }
 
-static uint64_t median(uint64_t *values)
-{
-    for (unsigned i = 1; i < ROUNDS; i++)
-        for (unsigned k = i; k > 0 && values[k] < values[k - 1]; k--) {
-            uint64_t value = values[k];
-
-            values[k] = values[k - 1];
-            values[k - 1] = value;
-        }
-    return values[ROUNDS / 2];
-}
-
 /* A switch takes the clock out and puts it in again. So does setting it: to a near end the timer is
  * set when it is put in, from there when it is taken out. */
 void event_costs_measure(struct thread *thread)
@@ -62,8 +51,8 @@ void event_costs_measure(struct thread *thread)
         after[i] = time_setting(thread, far_ns);
         far[i] = time_setting(thread, far_ns);
     }
-    with = median(near) + median(after);
-    without = 2 * median(far);
+    with = median_of(near, ROUNDS) + median_of(after, ROUNDS);
+    without = 2 * median_of(far, ROUNDS);
     if (with > without)
         atomic_store_explicit(&due_ns, with - without, memory_order_relaxed);
     else if (atomic_fetch_add_explicit(&tries, 1, memory_order_relaxed) + 1 >= TRIES_MOST)

@@ -10,6 +10,7 @@
 
 #include "arch/arch.h"
 #include "bursts/cost_account.h"
+#include "bursts/median.h"
 #include "bursts/register_window.h"
 #include "bursts/sampler.h"
 #include "bursts/thread.h"
@@ -244,18 +245,6 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
     thread->in_handler = false;
 }
 
-static uint64_t median(uint64_t *values, unsigned n)
-{
-    for (unsigned i = 1; i < n; i++)
-        for (unsigned j = i; j > 0 && values[j - 1] > values[j]; j--) {
-            uint64_t swap = values[j];
-
-            values[j] = values[j - 1];
-            values[j - 1] = swap;
-        }
-    return values[n / 2];
-}
-
 enum { CALIBRATION_ROUNDS = 5 };
 
 /* The word that calibration traps on. */
@@ -271,7 +260,7 @@ static uint64_t clock_cost(void)
 
         values[i] = thread_cpu_ns() - before;
     }
-    return median(values, CALIBRATION_ROUNDS);
+    return median_of(values, CALIBRATION_ROUNDS);
 }
 
 static uint64_t hidden_part(uint64_t whole, uint64_t clock)
@@ -313,7 +302,7 @@ static void calibrate_trap(uint64_t clock)
     if (n == 0)
         return;
     settings.registers = REGISTERS_TRAP;
-    settings.trap_ns = median(values, n);
+    settings.trap_ns = median_of(values, n);
     if (settings.trap_ns == 0) /* clocks that are too coarse: 0 says that there is no trap */
         settings.trap_ns = 1;
 }
@@ -392,7 +381,7 @@ static int calibrate_trigger(uint64_t clock)
         syscall(SYS_close, descriptor);
         if (n == 0)
             return result;
-        settings.trigger_ns = median(values, n);
+        settings.trigger_ns = median_of(values, n);
         result = 0;
         if (fits(settings.trigger_ns, period))
             break;
