@@ -103,6 +103,8 @@ check "... and the second has its own" between "$(of_object blocks.rprof second_
 run "$report" --sharing blocks.rprof
 check "members of a variable" out_has '^state\.ready +state\.done\[1\] +2 +1 +(2999|3000|3.00 k)'
 check "... and what parts them" out_has 'Begin a line with done'
+run "$report" blocks.rprof
+check "... at least so many: an emulator counted them" out_has 'Transfers +are +at +least +those +counted'
 run "$launcher" -q -e exact -o pool.rprof "$programs/sharing_pool"
 run "$report" --sharing pool.rprof
 check "C++: members of classes in a vector" out_has '^workers_\[[0-2]\]\.(done|total) +workers_\[[0-2]\]\.(done|total)'

@@ -12,6 +12,7 @@
 #include "report/findings/finding_text.h"
 #include "report/findings/findings_screen.h"
 #include "report/findings/hot_code.h"
+#include "report/findings/unseen_sharing.h"
 #include "support/memory.h"
 
 #define MAIN(number)                                                                               \
@@ -197,6 +198,56 @@ static void test_all_findings_are_a_matter_of_verbosity(void **state)
     intern_table_free(model.strings);
 }
 
+static void check_said(const struct findings *findings, const char *expected, const char *other)
+{
+    char *text = unseen_sharing_text(findings);
+
+    assert_non_null(text);
+    assert_non_null(strstr(text, expected));
+    assert_null(strstr(text, other));
+    free(text);
+}
+
+/* Threads that ran one after the other leave open what a line costs them; an emulator counts the
+ * least. */
+static void test_how_threads_took_turns(void **state)
+{
+    struct finding item = {.pattern = PATTERN_FALSE_SHARING,
+                           .weight = FINDING_OPEN,
+                           .modelled = true,
+                           .apart = true,
+                           .time = {0.5, 0, 1},
+                           .longer = 1};
+    struct findings findings = {.items = {.items = &item, .count = 1}};
+    struct sight *sight = &findings.sight;
+    char *title = finding_title_text(&item, "CPU time");
+
+    (void)state;
+    assert_non_null(strstr(title, "what it costs is open (0 to 100 % of the CPU time), for threads "
+                                  "hardly ran at the same time."));
+    free(title);
+    assert_null(unseen_sharing_text(&findings));
+    *sight = (struct sight){.models_sharing = true,
+                            .busy_cpus = 0.7,
+                            .cause = "no register trapped",
+                            .way_out = "reuse-run -e exact"};
+    check_said(&findings, "ran on 0.7 CPUs: if the machine was busy", "Not observed");
+    check_said(&findings, "-e exact (at least so many: under an emulator", "Not observed");
+    sight->busy_cpus = 1.9;
+    check_said(&findings, "is modelled", "CPUs");
+    sight->busy_cpus = 0.7;
+    item.weight = FINDING_CLEAR;
+    check_said(&findings, "is modelled", "CPUs");
+    sight->way_out = "reuse-doctor";
+    check_said(&findings, "To count transfers: reuse-doctor.", "emulator");
+    sight->misses_sharing = true;
+    check_said(&findings, "Not observed: sharing", "is modelled");
+    *sight = (struct sight){.emulates_sharing = true};
+    check_said(&findings, "at least those counted", "modelled");
+    item.pattern = PATTERN_LINKED;
+    assert_null(unseen_sharing_text(&findings));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_a_remedy_is_one_sentence),
         cmocka_unit_test(test_most_of_the_time_is_more_than_half),
         cmocka_unit_test(test_all_findings_are_a_matter_of_verbosity),
+        cmocka_unit_test(test_how_threads_took_turns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
