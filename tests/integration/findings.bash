@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # For tests of findings, which have the program's text in $source and its report as JSON in ./out.
+# shellcheck disable=SC2034 # for the tests
+reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
+# shellcheck disable=SC2034
+reuse_report=$REUSE_BUILDDIR/postproc/reuse-report
+export LC_ALL=C
 
 # says STATEMENTS: in Python, on the report and its findings; line(MARK): that of the text with "mark: MARK".
 says() {

@@ -6,10 +6,7 @@
 # cells that name the next, against the same data along its lines and in no order.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 . "$REUSE_SRCDIR/tests/integration/findings.bash"
-reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
-reuse_report=$REUSE_BUILDDIR/postproc/reuse-report
 source=$REUSE_SRCDIR/tests/integration/programs/address_orders.c
-export LC_ALL=C
 cd "$work" || exit 1
 gcc -std=gnu11 -g -O2 -fno-tree-vectorize -o address_orders "$source" || exit 1
 record() { # KIND TURNS

@@ -5,10 +5,7 @@
 # priced by what it costs them, against a counter for each.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 . "$REUSE_SRCDIR/tests/integration/findings.bash"
-reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
-reuse_report=$REUSE_BUILDDIR/postproc/reuse-report
 source=$REUSE_SRCDIR/tests/integration/programs/request_counter.c
-export LC_ALL=C
 cd "$work" || exit 1
 gcc -std=gnu11 -g -O2 -pthread -o request_counter "$source" || exit 1
 if [ "$(nproc)" -lt 2 ]; then

@@ -5,10 +5,7 @@
 # Page faults as a finding: memory that goes back to the kernel and is had again, against memory that is kept.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 . "$REUSE_SRCDIR/tests/integration/findings.bash"
-reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
-reuse_report=$REUSE_BUILDDIR/postproc/reuse-report
 source=$REUSE_SRCDIR/tests/integration/programs/page_faults.c
-export LC_ALL=C
 cd "$work" || exit 1
 gcc -std=gnu11 -g -O2 -fno-tree-vectorize -D_GNU_SOURCE -o page_faults "$source" || exit 1
 record() { # NAME KIND TURNS

@@ -4,10 +4,7 @@
 # Reference counts as a cause of sharing: a std::shared_ptr that two threads copy, against one that they refer to.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 . "$REUSE_SRCDIR/tests/integration/findings.bash"
-reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
-reuse_report=$REUSE_BUILDDIR/postproc/reuse-report
 source=$REUSE_SRCDIR/tests/integration/programs/reference_counts.cc
-export LC_ALL=C
 cd "$work" || exit 1
 if [ "$(nproc)" -lt 2 ]; then
     skip "reference counts of threads" "one CPU"

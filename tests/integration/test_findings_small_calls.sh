@@ -5,10 +5,7 @@
 # System calls that move a few bytes each as a finding, against the same through a buffer.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 . "$REUSE_SRCDIR/tests/integration/findings.bash"
-reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
-reuse_report=$REUSE_BUILDDIR/postproc/reuse-report
 source=$REUSE_SRCDIR/tests/integration/programs/small_calls.c
-export LC_ALL=C
 cd "$work" || exit 1
 gcc -std=gnu11 -g -O2 -o small_calls "$source" || exit 1
 record() { # KIND COUNT
